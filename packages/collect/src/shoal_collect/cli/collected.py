@@ -67,23 +67,18 @@ def export(**options: Any) -> int:
         stored_releases = StoredReleases(database)
         stored, terms = stored_releases.all(day=day, identifiers=identifiers), stored_releases.terms()
         questions = stored_releases.questions()
-    result = write(stored, terms, questions, options["output"], lambda: secrets.token_hex(8))
-    missing = (
-        []
-        if identifiers is None
-        else [
-            counted(len(identifiers) - len(stored), "identifier is not stored", "identifiers are not stored")
-        ]
-    )
+    facts = write(stored, terms, questions, options["output"], lambda: secrets.token_hex(8))
+    n_missing = max(0, len(identifiers or ()) - len(stored))
+    missing = [counted(n_missing, "identifier is not stored", "identifiers are not stored")]
     lines = [
-        f"{counted(result.releases, 'release')} with {counted(result.circles, 'circle')}, stored "
-        f"{result.first_day} to {result.last_day}, under {len(terms)} sets of terms",
-        *(missing if identifiers and len(identifiers) > len(stored) else []),
+        f"{counted(facts['releases'], 'release')} with {counted(facts['circles'], 'circle')}, stored "
+        f"{facts['first_day']} to {facts['last_day']}, under {len(terms)} sets of terms",
+        *(missing if n_missing else []),
         f"{counted(questions[0], 'question')} of all groups, {questions[1]:,} of them not answered",
-        f"boxes: {result.verdict}",
+        f"boxes: {facts['verdict']}",
         f"in {options['output']}",
     ]
-    print_result(as_json, {"output": str(options["output"]), **result.to_json()}, lines)
+    print_result(as_json, {"output": str(options["output"]), **facts}, lines)
     return 0
 
 

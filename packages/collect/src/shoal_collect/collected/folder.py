@@ -3,7 +3,6 @@
 import json
 import struct
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -121,38 +120,16 @@ BOXES: Final = "boxes"
 _NOT_CHECKED: Final = "whether each box holds a sample of its own person (only a laboratory has raw data)"
 
 
-@dataclass(frozen=True, kw_only=True)
-class ExportResult:
-    """The result of an export.
-
-    ``releases``, ``circles``: how many. ``first_day``, ``last_day``: of storage, as dates. ``questions``: how
-    many all groups have asked, and how many of these the collector did not answer. ``verdict``: that no
-    check was possible. ``terms``: the terms of their rounds.
-    """
-
-    releases: int
-    circles: int
-    first_day: str
-    last_day: str
-    questions: int
-    questions_not_answered: int
-    verdict: str
-    terms: Sequence[Mapping[str, Any]]
-
-    def to_json(self) -> dict[str, Any]:
-        """A JSON document."""
-        return asdict(self)
-
-
 def export(
     stored: Sequence[ReleaseRow],
     terms: Sequence[Mapping[str, Any]],
     questions: tuple[int, int],
     output: Path,
     draw_name: Callable[[], str],
-) -> ExportResult:
-    """Write a new folder with all stored releases, complete or not at all.
+) -> dict[str, Any]:
+    """Write a new folder with all stored releases, complete or not at all; return its facts (terms.json).
 
+    ``terms``, ``questions``: of the rounds, and how many groups have asked and how many were not answered.
     ``draw_name``: draws a fresh pseudonym; identifiers and tags go into no table. InputError if nothing is
     stored, or the circles fit into no plane. OutputError if the folder exists or cannot be written.
     """
@@ -164,18 +141,18 @@ def export(
     with staged_folder(output) as folder:
         write_circles(records, folder / "circles.parquet")
         write_boxes(folder / BOXES, release, verdict)
-        result = ExportResult(
-            releases=len(stored),
-            circles=sum(len(entry.points) for entry in stored),
-            first_day=date_of(min(days)),
-            last_day=date_of(max(days)),
-            questions=questions[0],
-            questions_not_answered=questions[1],
-            verdict=verdict.word,
-            terms=list(terms),
-        )
-        (folder / "terms.json").write_text(json.dumps(result.to_json(), indent=2) + "\n")
-    return result
+        facts = {
+            "releases": len(stored),
+            "circles": sum(len(entry.points) for entry in stored),
+            "first_day": date_of(min(days)),
+            "last_day": date_of(max(days)),
+            "questions": questions[0],
+            "questions_not_answered": questions[1],
+            "verdict": verdict.word,
+            "terms": list(terms),
+        }
+        (folder / "terms.json").write_text(json.dumps(facts, indent=2) + "\n")
+    return facts
 
 
 def plane_of(records: Records) -> str:

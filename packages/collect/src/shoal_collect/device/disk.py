@@ -20,7 +20,7 @@ from filelock import lock_descriptor
 from pydantic import BaseModel
 
 from shoal.errors import InputError, OutputError
-from shoal.runtime.staging import staged_file
+from shoal.runtime.staging import write_private
 from shoal.version import __version__
 from shoal_collect.matching.cylinders import COLUMNS, Cylinder
 from shoal_collect.roles.participant_round import Device, Ending, ParticipantRound
@@ -241,8 +241,7 @@ class Past:
             return
         document = {"shoal past": _PAST_VERSION, "states": encode({**sent_by_state, name: every})}
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with staged_file(self._file(device), lambda file: file.write(json.dumps(document).encode())):
-            pass
+        write_private(self._file(device), json.dumps(document))
 
     def of(self, device: Device) -> tuple[Sent, Sent]:
         """The releases of this state, and of the others."""

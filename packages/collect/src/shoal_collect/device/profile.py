@@ -177,6 +177,14 @@ def profile_of(entries: Mapping[str, Any]) -> Profile:
         raise InputError("; ".join(_in_words(mistake, entries) for mistake in error.errors())) from error
 
 
+_TOO_SMALL: Final = {
+    "radius": f"a circle of less than {SMALLEST_RADIUS_M} m cannot hide a public cell of 100 m; choose a "
+    "larger one",
+    "gap": f"an interval of less than {SMALLEST_GAP_MIN} min cannot hide a public slot of 5 min; choose a "
+    "longer one",
+}
+
+
 def _in_words(error: Any, entries: Mapping[str, Any]) -> str:
     where = list(error["loc"])
     if len(where) > 1 and where[0] == "places":
@@ -191,16 +199,8 @@ def _in_words(error: Any, entries: Mapping[str, Any]) -> str:
         "extra_forbidden": "is not a setting of a profile",
         "value_error": str(error.get("ctx", {}).get("error", error["msg"])),
     }.get(error["type"], error["msg"][:1].lower() + error["msg"][1:])
-    if where and where[-1] == "radius" and error["type"] == "greater_than_equal":
-        remedy = (
-            f"a circle of less than {SMALLEST_RADIUS_M} m cannot hide a public cell of 100 m; choose a "
-            "larger one"
-        )
-    if where and where[-1] == "gap" and error["type"] == "greater_than_equal":
-        remedy = (
-            f"an interval of less than {SMALLEST_GAP_MIN} min cannot hide a public slot of 5 min; choose a "
-            "longer one"
-        )
+    if where and error["type"] == "greater_than_equal":
+        remedy = _TOO_SMALL.get(where[-1], remedy)
     return f"{'.'.join(map(str, where))}: {remedy}" if where else remedy
 
 
@@ -270,26 +270,18 @@ class RuleRow:
 
 def rule_rows(profile: Profile, applied: Applied) -> list[RuleRow]:
     """Every rule, and last the blur of all other places."""
-    rules = {place.name: (profile.rule_at(place), place.within) for place in profile.places}
-    rules = {
-        **{
-            kind: (profile.kinds[kind], profile.kinds[kind].within)
-            for kind in ("home", "work")
-            if kind in profile.kinds
-        },
-        **rules,
-    }
+    rules: dict[str, Handling] = {kind: profile.kinds[kind] for kind in _FOUND if kind in profile.kinds}
+    within = {kind: rule.within for kind, rule in rules.items()}
+    rules |= {place.name: profile.rule_at(place) for place in profile.places}
+    within |= {place.name: place.within for place in profile.places}
     n_met, dropped = applied.by_rule, applied.dropped
     rows = []
-    for name, (rule, within) in rules.items():
+    for name, rule in rules.items():
         blur = (show_m(rule.radius or profile.blur.radius), show_s((rule.gap or profile.blur.gap) * 60))
-        says = (
-            "not found in your data, so nothing was done"
-            if name in applied.not_found
-            else f"within {show_m(within)}: "
-        )
-        if name not in applied.not_found:
-            says += "left out" if rule.drop else f"circles of {blur[0]}, intervals of {blur[1]}"
+        says = "left out" if rule.drop else f"circles of {blur[0]}, intervals of {blur[1]}"
+        says = f"within {show_m(within[name])}: {says}"
+        if name in applied.not_found:
+            says = "not found in your data, so nothing was done"
         rows.append(RuleRow(name=name, n_met=n_met.get(name, 0), left_out=dropped.get(name, 0), says=says))
     usual = f"circles of {show_m(profile.blur.radius)}, intervals of {show_s(profile.blur.gap * 60)}"
     return [*rows, RuleRow(name=ELSEWHERE, n_met=n_met.get(ELSEWHERE, 0), left_out=0, says=usual)]

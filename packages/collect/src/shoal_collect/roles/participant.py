@@ -169,16 +169,12 @@ def count_others(
             )
         if name in asked.places:
             query = [asked.points[place] for place in asked.places[name]]
-            self_counted = any(
-                day < answer.snapshot and _is_counted(points, query, thresholds)
-                for points, day in member.sent
+            own, elsewhere = (
+                sum(day < answer.snapshot and _is_counted(points, query, thresholds) for points, day in sent)
+                for sent in (member.sent, member.elsewhere)
             )
             # under other keys each of them may have been counted as a person
-            counted_elsewhere = sum(
-                day < answer.snapshot and _is_counted(points, query, thresholds)
-                for points, day in member.elsewhere
-            )
-            phi[asked.places[name]] = max(0, answer.people - self_counted - counted_elsewhere)
+            phi[asked.places[name]] = max(0, answer.people - bool(own) - elsewhere)
     return phi
 
 

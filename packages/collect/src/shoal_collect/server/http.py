@@ -105,6 +105,7 @@ class BodyBudget:
 
 
 DOWN: Final = (UnavailableError, sqlite3.OperationalError)  # what a database that does not answer raises
+_BAD_ADDRESS: Final = (OverflowError, RequestValidationError)  # the first: more digits than a database has
 JSON: Final = "application/json"
 _Read = TypeVar("_Read")
 _SMALL_BYTES: Final = 1024
@@ -129,49 +130,37 @@ def new_application(title: str, watch: Watch, signing_seed: bytes) -> FastAPI:
 
     app = FastAPI(title=title, openapi_url=None, docs_url=None, redoc_url=None, lifespan=few_threads)
 
-    def refused(request: Request, status: int, name: str, message: str) -> Response:
-        return signed_reply(request, {"error": name, "message": message}, signing_seed, status)
-
-    @app.exception_handler(PeerError)
-    async def peer_fault(request: Request, error: PeerError) -> Response:
-        response = refused(request, error.status, error.wire_name, str(error))
-        if error.kind in _NOT_READ:
+    async def refuse(request: Request, error: Exception) -> Response:
+        status, name, message = _refusal_of(error)
+        if status == 500:
+            watch.fault(error)
+        response = signed_reply(request, {"error": name, "message": message}, signing_seed, status)
+        if isinstance(error, PeerError) and error.kind in _NOT_READ:
             response.headers["Connection"] = "close"  # else the rest of the body would be taken and dropped
+        if isinstance(error, DOWN):
+            response.headers["Retry-After"] = "1"
         return response
 
-    async def no_database(request: Request, _: Exception) -> Response:
-        response = refused(
-            request, 503, "unavailable", "the database does not answer; nothing was done, try again"
-        )
-        response.headers["Retry-After"] = "1"
-        return response
-
-    for kind in DOWN:
-        app.exception_handler(kind)(no_database)
-
-    @app.exception_handler(OverflowError)  # a number with more digits than any database has
-    @app.exception_handler(RequestValidationError)
-    async def bad_request(request: Request, _: Exception) -> Response:
-        message = "an address or parameters that this interface does not have"
-        return refused(request, 422, "bad-frame", message)
-
-    @app.exception_handler(HTTPException)
-    async def no_such_thing(request: Request, error: HTTPException) -> Response:
-        return refused(request, error.status_code, "bad-frame", str(error.detail))
-
-    @app.exception_handler(Exception)
-    async def our_fault(request: Request, error: Exception) -> Response:
-        watch.fault(error)
-        return refused(
-            request,
-            500,
-            "internal",
-            f"a fault of the server ({type(error).__name__}); nothing was acknowledged, try again",
-        )
+    for kind in (PeerError, *DOWN, *_BAD_ADDRESS, HTTPException, Exception):
+        app.add_exception_handler(kind, refuse)
 
     app.state.watch = watch
     app.add_middleware(WatchMiddleware, watch=watch)
     return app
+
+
+def _refusal_of(error: Exception) -> tuple[int, str, str]:
+    """Status, name and message."""
+    if isinstance(error, PeerError):
+        return error.status, error.wire_name, str(error)
+    if isinstance(error, DOWN):
+        return 503, "unavailable", "the database does not answer; nothing was done, try again"
+    if isinstance(error, _BAD_ADDRESS):
+        return 422, "bad-frame", "an address or parameters that this interface does not have"
+    if isinstance(error, HTTPException):
+        return error.status_code, "bad-frame", str(error.detail)
+    fault = f"a fault of the server ({type(error).__name__}); nothing was acknowledged, try again"
+    return 500, "internal", fault
 
 
 class PlainRoute(Route):

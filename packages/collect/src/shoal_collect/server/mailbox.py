@@ -226,9 +226,10 @@ class Mailbox:
             raise PeerError("too-many", f"{n_releases} releases of {n_members} members; each has one")
         digest = body_digest(body)
         agreeing = self._vouch(identity, session, digest)
-        if 2 * agreeing <= len(members):
-            return {"stored": False, "vouched": agreeing, "needed": len(members) // 2 + 1, "receipts": {}}
-        vouched = {"stored": True, "vouched": agreeing, "needed": len(members) // 2 + 1}
+        stored = 2 * agreeing > len(members)
+        vouched = {"stored": stored, "vouched": agreeing, "needed": len(members) // 2 + 1}
+        if not stored:
+            return {**vouched, "receipts": {}}
         receipts, bad = self._collector(session).accept(records, int(now_s // DAY_S))
         receipts_json = {
             name.hex(): {

@@ -75,8 +75,7 @@ class ClosedDays:
             self._db.change_all("INSERT INTO leaf VALUES (?, ?, ?)", rows)
 
     def _last(self) -> ClosedDay | None:
-        row = self._db.row("SELECT day, n, added, gone, state FROM closed_day ORDER BY day DESC LIMIT 1")
-        return None if row is None else _read(row)
+        return next(iter(self._closed("ORDER BY day DESC LIMIT 1")), None)
 
     @property
     def last_day(self) -> int:
@@ -86,18 +85,17 @@ class ClosedDays:
 
     def of(self, day: int) -> ClosedDay:
         """A closed day; PeerError for one that is empty or open."""
-        row = self._db.row("SELECT day, n, added, gone, state FROM closed_day WHERE day = ?", (day,))
-        if row is None:
-            raise PeerError("wrong-session", "a day that is not closed, or on which nothing was stored")
-        return _read(row)
+        for closed in self._closed("WHERE day = ?", day):
+            return closed
+        raise PeerError("wrong-session", "a day that is not closed, or on which nothing was stored")
 
     def after(self, day: int) -> list[ClosedDay]:
         """At most MOST_DAYS after one, the oldest first."""
-        rows = self._db.rows(
-            "SELECT day, n, added, gone, state FROM closed_day WHERE day > ? ORDER BY day LIMIT ?",
-            (day, MOST_DAYS),
-        )
-        return list(map(_read, rows))
+        return self._closed("WHERE day > ? ORDER BY day LIMIT ?", day, MOST_DAYS)
+
+    def _closed(self, which: str, *values: int) -> list[ClosedDay]:
+        rows = self._db.rows(f"SELECT day, n, added, gone, state FROM closed_day {which}", values)  # noqa: S608  (names of ours)
+        return [ClosedDay(int(day), int(n), *map(bytes, digests)) for day, n, *digests in rows]
 
     def path_of(self, identifier: str) -> dict[str, Any] | None:
         """The path of a release in its day's tree; None while it is open.
@@ -192,10 +190,6 @@ class ClosedDays:
 
 def _leaf_of(row: Any) -> bytes:
     return release_leaf(*map(bytes, row[:4]))
-
-
-def _read(row: Any) -> ClosedDay:
-    return ClosedDay(int(row[0]), int(row[1]), bytes(row[2]), bytes(row[3]), bytes(row[4]))
 
 
 def _read_release(document: Any) -> tuple[bytes, Release, bytes, str]:
