@@ -70,7 +70,7 @@ def test_a_hop_over_another_list_gives_away_neither_share_nor_order(entropy: Ent
         member._keys, member._list, share = [key, key, key], tuple(before), key.share
         hop = Hop.decode(session, member._make_hop(), last=False)
         announced = hop.proof.announced_key, hop.proof.announced_list
-        elements = [share, *elgamal._flatten(before), *hop.stripped, *announced]
+        elements = [share, *elgamal.flatten(before), *hop.stripped, *announced]
         challenge = elgamal._challenge(group, b"strip", context, elements)
         proofs.append((int(challenge), int(hop.proof.response)))
         ratios.append({group.over(one.c1, old.c1) for one in hop.shuffled for old in before})

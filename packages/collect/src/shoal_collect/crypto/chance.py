@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from shoal.errors import MisuseError
+from shoal_collect.crypto.hashing import hash_of
 
 SEED_BYTES: Final = 32
 _BLOCK_BYTES: Final = 4096
@@ -75,7 +76,4 @@ class Chance:
 
 def bound_chance(seed: bytes, *statement: bytes) -> Chance:
     """Another stream for each statement: a state that is rolled back repeats nothing under another one."""
-    state = hashlib.blake2b(digest_size=SEED_BYTES, key=seed, person=b"shoal bound")
-    for part in statement:
-        state.update(len(part).to_bytes(4) + part)
-    return Chance(state.digest())
+    return Chance(hash_of(b"shoal bound", *(len(part).to_bytes(4) + part for part in statement), key=seed))

@@ -4,7 +4,6 @@ A Schnorr proof shows that a share's owner knows its secret, so that no share ca
 Chaum-Pedersen proof shows for a whole list that the right share was stripped.
 """
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -13,6 +12,7 @@ from gmpy2 import mpz
 
 from shoal_collect.crypto.chance import Chance
 from shoal_collect.crypto.group import Group
+from shoal_collect.crypto.hashing import hash_of
 from shoal_collect.faults import PeerError
 
 _WEIGHT_BYTES: Final = 16
@@ -64,10 +64,7 @@ def remask_with(group: Group, y: mpz, ciphertext: Ciphertext, phi: mpz) -> Ciphe
 
 def combined_key(group: Group, shares: Sequence[mpz]) -> mpz:
     """The key that all owners of shares strip together."""
-    product = mpz(1)
-    for share in shares:
-        product = group.times(product, share)
-    return product
+    return group.product(shares)
 
 
 def prove_key(group: Group, secret: mpz, share: mpz, context: bytes, chance: Chance) -> KeyProof:
@@ -98,7 +95,7 @@ def prove_strip(
     base, _ = _combine(group, share, before, after, context)
     mask = group.draw_mask(chance)
     announced_key, announced_list = group.secret_power(group.g, mask), group.secret_power(base, mask)
-    elements = [share, *_flatten(before), *after, announced_key, announced_list]
+    elements = [share, *flatten(before), *after, announced_key, announced_list]
     challenge = _challenge(group, b"strip", context, elements)
     return StripProof(announced_key, announced_list, (mask + challenge * secret) % group.q)
 
@@ -113,7 +110,7 @@ def require_strip_proof(
 ) -> None:
     """Raise PeerError unless the proof holds."""
     base, image = _combine(group, share, before, after, context)
-    elements = [share, *_flatten(before), *after, proof.announced_key, proof.announced_list]
+    elements = [share, *flatten(before), *after, proof.announced_key, proof.announced_list]
     challenge = _challenge(group, b"strip", context, elements)
     fits_key = group.power(group.g, proof.response) == group.times(
         proof.announced_key, group.power(share, challenge)
@@ -129,7 +126,7 @@ def _combine(
     group: Group, share: mpz, before: Sequence[Ciphertext], after: Sequence[mpz], context: bytes
 ) -> tuple[mpz, mpz]:
     """(base, base^secret): a random combination with weights fixed by the list."""
-    stream = Chance(_digest(group, b"weights", context, [share, *_flatten(before), *after]))
+    stream = Chance(_digest(group, b"weights", context, [share, *flatten(before), *after]))
     base, over, under = mpz(1), mpz(1), mpz(1)
     for ciphertext, stripped in zip(before, after, strict=True):
         weight = mpz(1 + int.from_bytes(stream.take(_WEIGHT_BYTES)))
@@ -139,7 +136,8 @@ def _combine(
     return base, group.over(over, under)
 
 
-def _flatten(ciphertexts: Sequence[Ciphertext]) -> list[mpz]:
+def flatten(ciphertexts: Sequence[Ciphertext]) -> list[mpz]:
+    """Both parts of each."""
     return [part for ciphertext in ciphertexts for part in (ciphertext.c1, ciphertext.c2)]
 
 
@@ -149,9 +147,5 @@ def _challenge(group: Group, label: bytes, context: bytes, elements: Sequence[mp
 
 def _digest(group: Group, label: bytes, context: bytes, elements: Sequence[mpz]) -> bytes:
     """Unique to elements, context and purpose."""
-    state = hashlib.blake2b(digest_size=32, person=b"shoal proof")
-    for part in (label, context, group.to_bytes(group.g)):
-        state.update(len(part).to_bytes(4) + part)
-    for element in elements:
-        state.update(group.to_bytes(element))
-    return state.digest()
+    head = (len(part).to_bytes(4) + part for part in (label, context, group.to_bytes(group.g)))
+    return hash_of(b"shoal proof", *head, *map(group.to_bytes, elements))

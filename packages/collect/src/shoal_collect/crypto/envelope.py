@@ -4,7 +4,6 @@ So the mix can be audited without showing a record. ElGamal over Ed25519's group
 XSalsa20-Poly1305.
 """
 
-import hashlib
 from collections.abc import Sequence
 from functools import reduce
 from typing import Final
@@ -23,6 +22,7 @@ from nacl.bindings import (
 from nacl.exceptions import CryptoError
 
 from shoal_collect.crypto.chance import Chance, bound_chance
+from shoal_collect.crypto.hashing import hash_of
 from shoal_collect.faults import PeerError
 
 POINT_BYTES: Final = 32
@@ -101,9 +101,9 @@ def unseal(sealed: bytes, secret: bytes, context: bytes) -> bytes:
 
 
 def _key(shared: bytes, point: bytes, context: bytes) -> bytes:
-    return hashlib.blake2b(shared + point + context, digest_size=32, person=b"shoal envelope").digest()
+    return hash_of(b"shoal envelope", shared, point, context)
 
 
 def _challenge(point: bytes, announced: bytes, context: bytes) -> bytes:
-    wide = hashlib.blake2b(point + announced + context, digest_size=64, person=b"shoal inner key").digest()
+    wide = hash_of(b"shoal inner key", point, announced, context, size=64)
     return bytes(crypto_core_ed25519_scalar_reduce(wide))

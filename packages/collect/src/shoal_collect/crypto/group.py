@@ -6,6 +6,7 @@ indistinguishable. Elements from outside are checked by their Jacobi symbol and 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Final
 
 from gmpy2 import invert, jacobi, mpz, powmod, powmod_sec
@@ -83,6 +84,10 @@ class Group:
     def times(self, a: mpz, b: mpz) -> mpz:
         """Multiply."""
         return a * b % self.p
+
+    def product(self, elements: Sequence[mpz]) -> mpz:
+        """1 without any."""
+        return reduce(self.times, elements, mpz(1))
 
     def over(self, a: mpz, b: mpz) -> mpz:
         """Divide."""

@@ -19,8 +19,9 @@ from typing import Final, NamedTuple
 from gmpy2 import mpz
 
 from shoal_collect.crypto.chance import Chance
-from shoal_collect.crypto.elgamal import Ciphertext
+from shoal_collect.crypto.elgamal import Ciphertext, flatten
 from shoal_collect.crypto.group import Group, Powers
+from shoal_collect.crypto.hashing import hash_of
 from shoal_collect.faults import PeerError
 
 _WEIGHT_BYTES: Final = 16  # of a weight, and of the challenge
@@ -176,7 +177,7 @@ def require_shuffle_proof(shuffle: Shuffle, proof: ShuffleProof) -> None:
         return group.product_of_powers(elements, weights, _WEIGHT_BITS)
 
     images = (
-        group.over(_product(group, proof.commitments), _product(group, bases)),
+        group.over(group.product(proof.commitments), group.product(bases)),
         group.over(proof.chain[-1], group.power(start, product)),
         weighted(proof.commitments),
         weighted([ciphertext.c1 for ciphertext in before]),
@@ -231,13 +232,6 @@ def _powers_of_generator(group: Group, bits: int) -> Powers:
     return Powers(group, group.g, bits)
 
 
-def _product(group: Group, elements: Sequence[mpz]) -> mpz:
-    product = mpz(1)
-    for element in elements:
-        product = group.times(product, element)
-    return product
-
-
 def _sizes(group: Group, size: int) -> _Sizes:
     secret, more = group.secret_bits, size.bit_length()
     return _Sizes(
@@ -276,13 +270,9 @@ def _generators(group: Group, size: int) -> tuple[mpz, list[mpz]]:
 def _statement(shuffle: Shuffle, commitments: Sequence[mpz]) -> bytes:
     """The hash of all messages before the weights."""
     group, y, before, after, context = shuffle
-    state = hashlib.blake2b(digest_size=32, person=b"shoal weights")
-    state.update(len(context).to_bytes(4) + context + len(before).to_bytes(4))
-    for element in (group.p, group.g, y, *commitments):
-        state.update(group.to_bytes(element))
-    for ciphertext in (*before, *after):
-        state.update(group.to_bytes(ciphertext.c1) + group.to_bytes(ciphertext.c2))
-    return state.digest()
+    elements = (group.p, group.g, y, *commitments, *flatten((*before, *after)))
+    head = len(context).to_bytes(4) + context + len(before).to_bytes(4)
+    return hash_of(b"shoal weights", head, *map(group.to_bytes, elements))
 
 
 def _weights(statement: bytes, size: int) -> list[int]:
@@ -292,7 +282,5 @@ def _weights(statement: bytes, size: int) -> list[int]:
 
 def _challenge(group: Group, statement: bytes, chain: Sequence[mpz], announced: Sequence[mpz]) -> int:
     """256 bits, fixed by the statement and later messages."""
-    state = hashlib.blake2b(statement, digest_size=_WEIGHT_BYTES, person=b"shoal shuffle")
-    for element in (*chain, *announced):
-        state.update(group.to_bytes(element))
-    return int.from_bytes(state.digest())
+    elements = map(group.to_bytes, (*chain, *announced))
+    return int.from_bytes(hash_of(b"shoal shuffle", statement, *elements, size=_WEIGHT_BYTES))

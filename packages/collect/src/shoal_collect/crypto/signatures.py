@@ -1,11 +1,11 @@
 """Ed25519 signatures, each valid for one purpose only."""
 
-import hashlib
 from typing import Final
 
 from nacl.bindings import crypto_sign, crypto_sign_open, crypto_sign_seed_keypair
 from nacl.exceptions import BadSignatureError
 
+from shoal_collect.crypto.hashing import hash_of
 from shoal_collect.faults import PeerError
 
 KEY_BYTES: Final = 32
@@ -35,4 +35,4 @@ def require_signature(key: bytes, purpose: bytes, text: bytes, signed: bytes) ->
 
 
 def _for_purpose(purpose: bytes, text: bytes) -> bytes:
-    return hashlib.blake2b(purpose, digest_size=32, person=b"shoal purpose").digest() + text
+    return hash_of(b"shoal purpose", purpose) + text

@@ -4,7 +4,6 @@ It is JSON with shared references. Reading runs no code: objects are made withou
 the protocol's classes in this package.
 """
 
-import hashlib
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,6 +21,7 @@ from pydantic import BaseModel
 from shoal.errors import InputError, OutputError
 from shoal.runtime.staging import write_private
 from shoal.version import __version__
+from shoal_collect.crypto.hashing import hash_of
 from shoal_collect.matching.cylinders import COLUMNS, Cylinder
 from shoal_collect.roles.participant_round import Device, Ending, ParticipantRound
 
@@ -250,8 +250,8 @@ class Past:
         return sent_by_state.get(name, []), others
 
     def _file(self, device: Device) -> Path:
-        person = hashlib.blake2b(device.user.encode(), digest_size=16, key=device.server_key)
-        return self._folder / f"{person.hexdigest()}.json"
+        person = hash_of(b"", device.user.encode(), size=16, key=device.server_key)
+        return self._folder / f"{person.hex()}.json"
 
     def _read(self, device: Device) -> dict[str, list[Any]]:
         file = self._file(device)
@@ -271,7 +271,7 @@ class Past:
 
 def _name_of_state(device: Device) -> str:
     """The same for every copy of a state; reveals nothing of the key."""
-    return hashlib.blake2b(b"state", digest_size=16, key=device.device_key).hexdigest()
+    return hash_of(b"", b"state", size=16, key=device.device_key).hex()
 
 
 class StateFolder:

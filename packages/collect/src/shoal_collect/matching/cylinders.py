@@ -5,7 +5,6 @@ from a device key and the point's public cell and slot: all visits to a cell sho
 contains the whole cell, so it reveals no more.
 """
 
-import hashlib
 import math
 from collections.abc import Callable
 from dataclasses import astuple, dataclass, fields
@@ -13,6 +12,7 @@ from typing import Final
 
 from shoal.errors import MisuseError
 from shoal_collect.crypto.chance import Chance
+from shoal_collect.crypto.hashing import hash_of
 
 EARTH_M: Final = 6_371_008.8
 MICRO: Final = 1_000_000
@@ -191,5 +191,4 @@ def _udeg(lat_deg: float, lon_deg: float) -> tuple[int, int]:
 
 
 def _key(device_key: bytes, *parts: object) -> bytes:
-    text = "|".join(map(str, parts)).encode()
-    return hashlib.blake2b(text, digest_size=32, key=device_key, person=b"shoal cylinder").digest()
+    return hash_of(b"shoal cylinder", "|".join(map(str, parts)).encode(), key=device_key)

@@ -5,7 +5,6 @@ period have another tag, and only the device can link them. A query may then mee
 but one per scope: the count is the largest number of tags in one scope, at most the number of people.
 """
 
-import hashlib
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -13,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from shoal.errors import MisuseError
+from shoal_collect.crypto.hashing import hash_of
 from shoal_collect.matching.cylinders import EARTH_M, MICRO, Cylinder, distances_from
 
 TAG_BYTES: Final = 16
@@ -57,7 +57,7 @@ class Scoping:
 
 def scoped_tag(scope: bytes, device_key: bytes) -> bytes:
     """A device's tag in a scope; without the key, two look like two people's."""
-    return hashlib.blake2b(scope, digest_size=TAG_BYTES, key=device_key, person=b"shoal tag").digest()
+    return hash_of(b"shoal tag", scope, size=TAG_BYTES, key=device_key)
 
 
 def count_people(contributors: Iterable[int]) -> int:

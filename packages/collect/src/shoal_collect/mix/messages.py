@@ -4,7 +4,6 @@ A signature covers the digest of all bytes before it, so a digest with its signa
 Members compare these to detect different messages to different people.
 """
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, fields, is_dataclass
@@ -31,6 +30,7 @@ from shoal_collect.crypto.elgamal import (
     strip,
 )
 from shoal_collect.crypto.group import Group
+from shoal_collect.crypto.hashing import hash_of
 from shoal_collect.crypto.shuffle_proof import (
     Shuffle,
     ShuffleProof,
@@ -138,7 +138,7 @@ def least_left(n: int) -> int:
 def sign(session: Session, kind: Kind, sender: int, body: bytes, signing_seed: bytes) -> SignedMessage:
     """Sign a message with the sender's identity key."""
     head = _MAGIC + bytes((kind,)) + session.name + bytes((sender,))
-    digest = hashlib.blake2b(head + body, digest_size=DIGEST_BYTES).digest()
+    digest = hash_of(b"", head, body)
     _, secret = crypto_sign_seed_keypair(signing_seed)
     signature = bytes(crypto_sign(_attested(session, kind, sender, digest), secret)[:SIGNATURE_BYTES])
     return SignedMessage(kind, sender, body, digest, signature, head + body + signature)
@@ -155,7 +155,7 @@ def open_frame(session: Session, frame: bytes) -> SignedMessage:
     kind, sender = Kind(frame[len(_MAGIC)]), frame[_HEAD_BYTES - 1]
     if sender >= session.n:
         raise PeerError("unknown-member", "a message from outside this group")
-    digest = hashlib.blake2b(frame[:-SIGNATURE_BYTES], digest_size=DIGEST_BYTES).digest()
+    digest = hash_of(b"", frame[:-SIGNATURE_BYTES])
     signature = frame[-SIGNATURE_BYTES:]
     if not is_attested(session, kind, sender, digest, signature):
         raise PeerError("bad-signature", "a message that its sender did not sign")
@@ -348,7 +348,7 @@ BEFORE_VOTE = (Kind.KEY_COMMIT, Kind.KEY, Kind.INPUT_COMMIT, Kind.INPUT, Kind.HO
 
 def commitment(session: Session, sender: int, body: bytes) -> bytes:
     """Commit to a body before showing it."""
-    return hashlib.blake2b(session.context(sender) + body, digest_size=32, person=b"shoal commit").digest()
+    return hash_of(b"shoal commit", session.context(sender), body)
 
 
 def read_key(session: Session, commit: SignedMessage, opened: SignedMessage) -> Key:
@@ -452,11 +452,8 @@ def make_input(session: Session, y: mpz, sealed: Sequence[bytes], seed: bytes) -
 
 def transcript_hash(slots: Mapping[tuple[Kind, int], SignedMessage]) -> bytes:
     """Hash all messages before the vote."""
-    state = hashlib.blake2b(digest_size=32, person=b"shoal transcript")
-    for slot in sorted(slots):
-        if slot[0] in BEFORE_VOTE:
-            state.update(bytes(slot) + slots[slot].digest)
-    return state.digest()
+    before = [slot for slot in sorted(slots) if slot[0] in BEFORE_VOTE]
+    return hash_of(b"shoal transcript", *(bytes(slot) + slots[slot].digest for slot in before))
 
 
 def all_slots(session: Session, kinds: Iterable[Kind] = BEFORE_VOTE) -> set[tuple[Kind, int]]:

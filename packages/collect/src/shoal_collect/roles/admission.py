@@ -10,7 +10,6 @@ count once, whatever number of rounds, groups, or copies of her device bring the
 under her key, and a collector or witness can check every release alone.
 """
 
-import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -28,6 +27,7 @@ from shoal_collect.crypto.blind_signatures import (
 )
 from shoal_collect.crypto.blind_signatures import PROOF_BYTES as KEY_PROOF_BYTES
 from shoal_collect.crypto.chance import Chance
+from shoal_collect.crypto.hashing import hash_of
 from shoal_collect.crypto.signatures import (
     KEY_BYTES,
     SIGNATURE_BYTES,
@@ -170,7 +170,7 @@ def account_seed(device_key: bytes, registrar_key: bytes) -> bytes:
 
 
 def _derive(device_key: bytes, what: bytes, text: bytes) -> bytes:
-    return hashlib.blake2b(text, digest_size=32, key=device_key, person=what).digest()
+    return hash_of(what, text, key=device_key)
 
 
 def split_entry(body: bytes, *, admitted: bool) -> tuple[bytes, bytes, bytes]:
@@ -234,7 +234,7 @@ def purpose_in(collector_key: bytes, terms: Terms, registrar: RegistrarTerms, ar
 
 def tag_of(key: bytes) -> bytes:
     """The contributor's tag of a key."""
-    return hashlib.blake2b(key, digest_size=TAG_BYTES, person=b"shoal tag").digest()
+    return hash_of(b"shoal tag", key, size=TAG_BYTES)
 
 
 def sign_release(release: Release, credential: Entry, channel: bytes) -> Release:

@@ -12,13 +12,13 @@ different people silent are in runs of different names, and end. A collector tha
 honest members silent, but only less than half of the group.
 """
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any, Final
 
 from shoal_collect.crypto.chance import Chance
 from shoal_collect.crypto.group import FFDHE3072
+from shoal_collect.crypto.hashing import hash_of
 from shoal_collect.crypto.sealing import Correspondence
 from shoal_collect.faults import PeerError
 from shoal_collect.matching.cylinders import Cylinder
@@ -331,10 +331,7 @@ class GroupSession:
             Cylinder(at * terms.least_gap_min, terms.least_gap_min, 0, _EMPTY_SEA_UDEG, terms.least_radius_m)
             for at in (0, 2)
         )
-        names = (
-            hashlib.blake2b(self.group.channel + bytes((at >> 8, at & 255)), digest_size=16).digest()
-            for at in range(n)
-        )
+        names = (hash_of(b"", self.group.channel, at.to_bytes(2), size=16) for at in range(n))
         return [encode_query(Query(name, points)) for name in names]
 
     def _ask(self, number: int) -> None:
@@ -417,8 +414,7 @@ class GroupSession:
 def _mix_run(group: MemberGroup, stage: int, restarts: int, left: tuple[int, ...]) -> Session:
     """A run of the mix for the group's questions or its releases."""
     again = bytes((restarts, *left)) if restarts else b""
-    text = group.channel + bytes((stage,)) + again
-    name = hashlib.blake2b(text, digest_size=32, person=b"shoal mix").digest()
+    name = hash_of(b"shoal mix", group.channel, bytes((stage,)), again)
     terms, identities = group.terms, tuple(group.identities[place] for place in left)
     n_records = terms.n_questions if stage == _STAGES[State.QUESTIONS] else terms.release_records
     return Session(name, identities, n_records, RECORD_BYTES, FFDHE3072, terms.proven_shuffle)

@@ -3,7 +3,6 @@
 All commit before anyone reveals, so neither the server nor the last to reveal can pick the outcome.
 """
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -11,6 +10,7 @@ from typing import Any, Final
 
 from shoal.errors import MisuseError
 from shoal_collect.crypto.chance import SEED_BYTES, Chance
+from shoal_collect.crypto.hashing import hash_of
 from shoal_collect.crypto.signatures import SIGNATURE_BYTES, require_signature, signature, verify_key
 from shoal_collect.faults import PeerError, refusing
 from shoal_collect.mix.messages import LARGEST, SMALLEST
@@ -26,7 +26,7 @@ SIGNED_LOT_BYTES: Final = LOT_BYTES + SIGNATURE_BYTES
 
 def commitment(roster: bytes, identity: bytes, secret: bytes) -> bytes:
     """Bound to the roster and the member."""
-    return hashlib.blake2b(roster + identity + secret, digest_size=32, person=b"shoal lot").digest()
+    return hash_of(b"shoal lot", roster, identity, secret)
 
 
 def sign_lot(signing_seed: bytes, part: bytes, roster: bytes, lot: bytes) -> bytes:
@@ -44,10 +44,8 @@ def read_lot(identity: bytes, part: bytes, roster: bytes, message: bytes) -> byt
 
 def roster_digest(round_name: bytes, identities: Sequence[bytes]) -> bytes:
     """The round's name and all identities."""
-    state = hashlib.blake2b(len(round_name).to_bytes(4) + round_name, digest_size=32, person=b"shoal roster")
-    for identity in sorted(identities):
-        state.update(len(identity).to_bytes(4) + identity)
-    return state.digest()
+    parts = (round_name, *sorted(identities))
+    return hash_of(b"shoal roster", *(len(part).to_bytes(4) + part for part in parts))
 
 
 def divide(
@@ -126,10 +124,7 @@ class Lottery:
 
 def shared_seed(roster: bytes, reveals: Mapping[bytes, bytes]) -> bytes:
     """Compute the seed, as each member does."""
-    state = hashlib.blake2b(roster, digest_size=32, person=b"shoal seed")
-    for identity in sorted(reveals):
-        state.update(reveals[identity])
-    return state.digest()
+    return hash_of(b"shoal seed", roster, *(secret for _, secret in sorted(reveals.items())))
 
 
 class State(StrEnum):
@@ -166,7 +161,7 @@ _ROWS: dict[tuple[State, Event], Step[State] | Refusal | Ignored] = {
     (State.LOOKING, Event.FOUND): Step("_join", State.JOINED),
     (State.JOINED, Event.COMMITTING): Step("_commit", State.COMMITTED),
     (State.COMMITTED, Event.REVEALING): Step("_reveal", State.REVEALED),
-    (State.REVEALED, Event.DRAWN): Step("_enter_group", State.GROUPED),
+    (State.REVEALED, Event.DRAWN): Step(None, State.GROUPED),
     (State.REVEALED, Event.LEFT_OVER): Step("_end", State.NO_GROUP),
     # the collector has not heard her yet, or she asks again
     **{(s, Event.JOINING): IGNORED for s in _PLAYING},
@@ -264,7 +259,6 @@ class LotteryPart:
         self._commits: dict[bytes, bytes] = {}
         self._attempt = 0  # how often the lottery had started again when she last looked
         self._frozen: tuple[int, frozenset[bytes]] | None = None  # after how many restarts, and who was in it
-        self._drawn_group: MemberGroup | None = None
         self.group: MemberGroup | None = None
 
     def look(self) -> Call:
@@ -346,10 +340,10 @@ class LotteryPart:
 
     def _step(self, event: Event, view: View) -> list[Call]:
         step = TABLE.step(self._state, event)
-        if step is None or step.action is None:
+        if step is None:
             return []
         self._state = step.state
-        calls: list[Call] = getattr(self, step.action)(view)
+        calls: list[Call] = [] if step.action is None else getattr(self, step.action)(view)
         return calls
 
     def _join(self, view: View) -> list[Call]:
@@ -389,12 +383,8 @@ class LotteryPart:
         channel = channel_name(view.terms.join_text(view.name), lottery.seed, mine)
         n = len(lottery.identities)  # every identity has a token of its own, and a token has one identity
         n_tokens = n if self._terms.registrar is not None else 0
-        self._drawn_group = MemberGroup(channel, mine, mine.index(self._me), self._terms, n, n_tokens)
+        self.group = MemberGroup(channel, mine, mine.index(self._me), self._terms, n, n_tokens)
         return Event.DRAWN
-
-    def _enter_group(self, _: View) -> list[Call]:
-        self.group = self._drawn_group
-        return []
 
     def _end(self, _: View) -> list[Call]:
         raise NoGroup("the number of people left no group for you")

@@ -1,12 +1,12 @@
 """A person's device: blur, ask, correct the counts, draft a release."""
 
-import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from shoal.errors import MisuseError
 from shoal_collect.crypto.chance import Chance
+from shoal_collect.crypto.hashing import hash_of
 from shoal_collect.crypto.signatures import verify_key
 from shoal_collect.faults import PeerError
 from shoal_collect.matching.cylinders import Blur, Cylinder, Point, cylinder_for
@@ -106,12 +106,8 @@ def choose_questions(
         records.append(encode_query(Query(name, tuple(points[place] for place in places_asked))))
     real, blurs = _distinct_points(member, len(points))
     # the same decoys whenever the same trip is asked about: otherwise the real one would be what comes back
-    trip_digest = hashlib.blake2b(
-        encode_points(points), digest_size=32, key=member.device_key, person=b"shoal decoys"
-    )
-    for fake in draw_decoys(
-        real, blurs, prior, size // max(1, len(chosen)) - 1, Chance(trip_digest.digest())
-    ):
+    trip = Chance(hash_of(b"shoal decoys", encode_points(points), key=member.device_key))
+    for fake in draw_decoys(real, blurs, prior, size // max(1, len(chosen)) - 1, trip):
         for places_asked in chosen:
             if places_asked[-1] < len(fake):
                 cylinders = tuple(fake[place] for place in places_asked)

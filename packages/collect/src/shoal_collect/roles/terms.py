@@ -1,6 +1,5 @@
 """A round's terms."""
 
-import hashlib
 from collections.abc import Iterable
 from typing import Annotated, Any, Final
 
@@ -8,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from shoal.errors import MisuseError
 from shoal_collect.crypto.group import FFDHE3072
+from shoal_collect.crypto.hashing import hash_of
 from shoal_collect.crypto.sealing import MAX_TEXT_BYTES, OVERHEAD_BYTES
 from shoal_collect.faults import PeerError
 from shoal_collect.matching.cylinders import MAX_GAP_MIN, MAX_RADIUS_M, Cylinder
@@ -165,8 +165,7 @@ class Terms(BaseModel):
 
     def join_text(self, round_name: bytes) -> bytes:
         """What a member signs to join."""
-        terms = hashlib.blake2b(self.model_dump_json().encode(), digest_size=32, person=b"shoal terms")
-        return round_name + terms.digest()
+        return round_name + hash_of(b"shoal terms", self.model_dump_json().encode())
 
     def require_room(self, n_points: int) -> None:
         """Raise MisuseError when so many points cannot be released."""

@@ -8,12 +8,12 @@ can watch the count change when a neighbor sends. Several collectors with one da
 
 import base64
 import binascii
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from shoal_collect.crypto.hashing import hash_of
 from shoal_collect.crypto.merkle import DIGEST_BYTES
 from shoal_collect.crypto.sealing import MAX_TEXT_BYTES, OVERHEAD_BYTES
 from shoal_collect.crypto.signatures import SIGNATURE_BYTES, require_signature, signature
@@ -39,9 +39,7 @@ def channel_name(joined: bytes, seed: bytes, identities: tuple[bytes, ...]) -> b
     A member who joined on other terms (``joined``: the text that all signed), or saw another lottery, has
     another.
     """
-    return hashlib.blake2b(
-        joined + seed + b"".join(identities), digest_size=32, person=b"shoal channel"
-    ).digest()
+    return hash_of(b"shoal channel", joined, seed, *identities)
 
 
 def unpack(batch: bytes) -> list[tuple[int, bytes]]:
@@ -168,12 +166,12 @@ def read_authorization(
 
 def body_digest(body: bytes) -> bytes:
     """The signed digest; the header Shoal-Digest sends it first."""
-    return hashlib.blake2b(body, digest_size=32).digest()
+    return hash_of(b"", body)
 
 
 def answer_digest(answer: bytes) -> str:
     """By which a waiting client recognizes an answer: 32 hexadecimal digits."""
-    return hashlib.blake2b(answer, digest_size=16).hexdigest()
+    return hash_of(b"", answer, size=16).hex()
 
 
 def _request(audience: bytes, method: str, target: str, moment: str, digest: bytes) -> bytes:
@@ -187,7 +185,7 @@ def head_digest(method: str, target: str, who: str, length: str, body: str) -> b
     ``length``, ``body``: the headers Authorization, Content-Length ("0" without a body) and Shoal-Digest,
     or empty.
     """
-    return hashlib.blake2b(json.dumps([method, target, who, length, body]).encode(), digest_size=32).digest()
+    return hash_of(b"", json.dumps([method, target, who, length, body]).encode())
 
 
 def sign_reply(signing_seed: bytes, head: bytes, body: bytes) -> str:

@@ -4,7 +4,6 @@ It knows who asked for a token, but not the token's key: it learns nothing of a 
 the collector.
 """
 
-import hashlib
 import re
 import time
 from collections.abc import Callable, Iterable
@@ -14,6 +13,7 @@ from fastapi import FastAPI, Request
 
 from shoal_collect.crypto.blind_signatures import MODULUS_BYTES, SignKey, blind_sign, draw_key, prove_key
 from shoal_collect.crypto.chance import Chance
+from shoal_collect.crypto.hashing import hash_of
 from shoal_collect.crypto.signatures import signature, verify_key
 from shoal_collect.faults import PeerError
 from shoal_collect.roles.admission import TOKEN_KEY, Purpose, period_at
@@ -157,10 +157,7 @@ class Registrar:
     def _key(self, purpose: Purpose) -> tuple[SignKey, bytes]:
         """They follow from the registrar's seed."""
         if purpose not in self._keys:
-            seed = hashlib.blake2b(
-                purpose.text, digest_size=32, key=self._seed, person=b"shoal token"
-            ).digest()
-            key = draw_key(Chance(seed))
+            key = draw_key(Chance(hash_of(b"shoal token", purpose.text, key=self._seed)))
             modulus = key.public.to_bytes()
             signed = signature(self.signing_seed, TOKEN_KEY, purpose.text + modulus)
             while len(self._keys) >= _KEPT_KEYS:
@@ -171,7 +168,7 @@ class Registrar:
 
 def signing_seed_of(seed: bytes) -> bytes:
     """Of 32 secret bytes."""
-    return hashlib.blake2b(seed, digest_size=32, person=b"shoal registrar").digest()
+    return hash_of(b"shoal registrar", seed)
 
 
 def code_digest(code: str) -> bytes:
@@ -182,7 +179,7 @@ def code_digest(code: str) -> bytes:
         secret = b""
     if len(secret) != CODE_BYTES:
         raise PeerError("out-of-range", "an invitation is 32 hexadecimal digits, with or without hyphens")
-    return hashlib.blake2b(secret, digest_size=32, person=b"shoal invite").digest()
+    return hash_of(b"shoal invite", secret)
 
 
 def write_code(secret: bytes) -> str:

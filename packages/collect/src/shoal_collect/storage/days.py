@@ -276,26 +276,26 @@ class StoredReleases:
             return today, today + 1
 
     def tidy(self, today: int, kept_days: int | None) -> int:
-        """Withdraw releases after ``kept_days`` (None.
+        """Withdraw releases after ``kept_days`` (None: never), delete those that no round can count.
 
-        Never), delete those that no round can count; return how many.
+        Return how many.
         """
-        outlived = "day <= ?", (-1 if kept_days is None else today - kept_days,)
-        over = "SELECT record FROM withdrawal WHERE record IS NOT NULL AND due <= ?", (today - SETTLES_DAYS,)
-        if not (self._any(f"SELECT 1 FROM record WHERE {outlived[0]}", outlived[1]) or self._any(*over)):  # noqa: S608  (names of ours)
+        outlived, settled = -1 if kept_days is None else today - kept_days, today - SETTLES_DAYS
+        if not self._db.row(
+            "SELECT 1 FROM record WHERE day <= ? UNION "
+            "SELECT 1 FROM withdrawal WHERE record IS NOT NULL AND due <= ? LIMIT 1",
+            (outlived, settled),
+        ):
             return 0
+        over = "(SELECT record FROM withdrawal WHERE record IS NOT NULL AND due <= ?)"
         with self._db.transaction():
             self._db.change(
-                "INSERT INTO withdrawal SELECT identifier, claim_key, id, ?, ? FROM record "  # noqa: S608  (names of ours)
-                f"WHERE {outlived[0]} ON CONFLICT DO NOTHING",
-                (today, today + 1, *outlived[1]),
+                "INSERT INTO withdrawal SELECT identifier, claim_key, id, ?, ? FROM record WHERE day <= ? "
+                "ON CONFLICT DO NOTHING",
+                (today, today + 1, outlived),
             )
-            self._db.change(f"DELETE FROM place WHERE record IN ({over[0]})", over[1])  # noqa: S608  (names of ours)
-            n_deleted = self._db.change(f"DELETE FROM record WHERE id IN ({over[0]})", over[1])  # noqa: S608  (names of ours)
-            self._db.change(
-                "UPDATE withdrawal SET record = NULL WHERE record IS NOT NULL AND due <= ?", over[1]
-            )
+            self._db.change(f"DELETE FROM place WHERE record IN {over}", (settled,))  # noqa: S608  (names of ours)
+            n_deleted = self._db.change(f"DELETE FROM record WHERE id IN {over}", (settled,))  # noqa: S608  (names of ours)
+            settling = "UPDATE withdrawal SET record = NULL WHERE record IS NOT NULL AND due <= ?"
+            self._db.change(settling, (settled,))
         return n_deleted
-
-    def _any(self, statement: str, values: tuple[int, ...]) -> bool:
-        return self._db.row(f"{statement} LIMIT 1", values) is not None
