@@ -12,11 +12,7 @@ from typing import Final
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 from cryptography.hazmat.primitives.hpke import AEAD, KDF, KEM, Suite
-from nacl.bindings import (
-    crypto_sign_ed25519_pk_to_curve25519,
-    crypto_sign_ed25519_sk_to_curve25519,
-    crypto_sign_seed_keypair,
-)
+from nacl import bindings
 from nacl.exceptions import CryptoError
 
 from shoal.errors import MisuseError
@@ -51,7 +47,7 @@ class Correspondence:
     """
 
     def __init__(self, name: bytes, identities: Sequence[bytes], me: int, signing_seed: bytes) -> None:
-        identity, secret = crypto_sign_seed_keypair(signing_seed)
+        identity, secret = bindings.crypto_sign_seed_keypair(signing_seed)
         n = len(identities)
         if len(name) != NAME_BYTES or not 2 <= n == len(set(identities)) <= MOST_MEMBERS:
             raise MisuseError(
@@ -61,7 +57,7 @@ class Correspondence:
             raise MisuseError("the signing seed is not that of the member who writes")
         self.name, self.identities, self.me = name, tuple(identities), me
         self._signing_seed = signing_seed
-        self._secret = bytes(crypto_sign_ed25519_sk_to_curve25519(secret))
+        self._secret = bytes(bindings.crypto_sign_ed25519_sk_to_curve25519(secret))
         self._boxes = tuple(map(mailbox_key, identities))
         self._sent, self._received = [0] * n, [0] * n
 
@@ -130,6 +126,6 @@ def address(letter: bytes) -> tuple[bytes, int, int, int]:
 def mailbox_key(identity: bytes) -> bytes:
     """An identity's X25519 key; PeerError without."""
     try:
-        return bytes(crypto_sign_ed25519_pk_to_curve25519(identity))
+        return bytes(bindings.crypto_sign_ed25519_pk_to_curve25519(identity))
     except CryptoError as error:  # every fault of the library is one
         raise PeerError("bad-element", "an identity key that is not a point of the curve") from error

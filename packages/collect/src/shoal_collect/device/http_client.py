@@ -19,24 +19,13 @@ from shoal_collect.crypto.signatures import verify_key
 from shoal_collect.device.disk import DeviceState, Sent, StateFolder
 from shoal_collect.faults import PeerError, UnavailableError, UntrustedError
 from shoal_collect.matching.subtrajectories import PublicPlaces
+from shoal_collect.roles import wire
 from shoal_collect.roles.admission import areas_of
 from shoal_collect.roles.authority import MAX_USER_BYTES
 from shoal_collect.roles.consent import describe_roster
 from shoal_collect.roles.participant_round import Device, ParticipantRound
 from shoal_collect.roles.terms import Terms, read_terms
-from shoal_collect.roles.wire import (
-    BATCH_BYTES,
-    DAY_S,
-    SKEW_S,
-    Call,
-    Reply,
-    answer_digest,
-    authorization,
-    body_digest,
-    head_digest,
-    read_json,
-    require_reply_signature,
-)
+from shoal_collect.roles.wire import DAY_S, Call, Reply
 
 _Answer = TypeVar("_Answer")
 _TIMEOUT_S: Final = 60.0
@@ -129,10 +118,10 @@ class RemoteServer:
                 f"{self.url} is not a server of shoal (status {reply.status}); check the address"
             )
         try:
-            facts = read_json(reply.body)
+            facts = wire.read_json(reply.body)
             key = facts.get("server_key") or facts.get("signing_key") or facts.get("registrar_key")
             head = _head("GET", path, b"", {})
-            require_reply_signature(bytes.fromhex(key), head, reply.body, signed)
+            wire.require_reply_signature(bytes.fromhex(key), head, reply.body, signed)
         except (PeerError, AttributeError, TypeError, ValueError) as error:
             raise InputError(
                 f"{self.url} is not a server of shoal, or somebody answers in its place; check the address"
@@ -155,15 +144,15 @@ class RemoteServer:
         key = device.authority_signing_key
         if call.to != "authority":
             key, seed = self._key or device.server_key, signing_seed or device.signing_seed
-            headers["Authorization"] = authorization(
+            headers["Authorization"] = wire.authorization(
                 seed, verify_key(seed), key, call.method, call.target, call.body, now_s
             )
         if call.body:
-            headers["Shoal-Digest"] = body_digest(call.body).hex()
+            headers["Shoal-Digest"] = wire.body_digest(call.body).hex()
         reply, signed = self._exchange(call.method, call.target, call.body, headers)
         try:
             head = _head(call.method, call.target, call.body, headers)
-            require_reply_signature(key, head, reply.body, signed)
+            wire.require_reply_signature(key, head, reply.body, signed)
         except PeerError:
             if reply.refusal is None:
                 raise
@@ -180,8 +169,8 @@ class RemoteServer:
             ) as response:
                 for part in response.iter_raw():
                     content += part
-                    if len(content) > BATCH_BYTES:
-                        raise PeerError("bad-length", f"a reply of more than {BATCH_BYTES} bytes")
+                    if len(content) > wire.BATCH_BYTES:
+                        raise PeerError("bad-length", f"a reply of more than {wire.BATCH_BYTES} bytes")
         except httpx.TransportError as error:
             if isinstance(cause := _first_cause(error), ssl.SSLCertVerificationError):
                 raise UntrustedError(
@@ -226,7 +215,7 @@ def make_asker(server: RemoteServer, key: bytes, signing_seed: bytes) -> Callabl
             raise UnavailableError(passing)
         if reply.refusal is not None:
             raise PeerError("not-entitled", f"the collector does not say: {reply.refusal[1]}")
-        return read_json(reply.body)
+        return wire.read_json(reply.body)
 
     return ask
 
@@ -309,12 +298,12 @@ def _passing_in_words(url: str, reply: Reply) -> str | None:
 
 def _head(method: str, target: str, body: bytes, headers: Mapping[str, str]) -> bytes:
     fields = headers.get("Authorization", ""), str(len(body)), headers.get("Shoal-Digest", "")
-    return head_digest(method, target, *fields)
+    return wire.head_digest(method, target, *fields)
 
 
 def _waiting(call: Call, held_s: float, seen: bytes) -> Call:
     joint = "&" if "?" in call.target else "?"
-    return replace(call, target=f"{call.target}{joint}wait={held_s:g}&seen={answer_digest(seen)}")
+    return replace(call, target=f"{call.target}{joint}wait={held_s:g}&seen={wire.answer_digest(seen)}")
 
 
 _WORDS: Final = {
@@ -380,7 +369,7 @@ def connect(
         raise InputError(
             "a server does not describe itself; check the addresses of --server and --authority"
         ) from error
-    if not abs(ahead_s) <= SKEW_S:
+    if not abs(ahead_s) <= wire.SKEW_S:
         raise InputError(
             f"this device's clock is {ahead_s:+.0f} s from the collector's; set it, or no request is taken"
         )

@@ -15,20 +15,9 @@ from nacl.bindings import crypto_sign, crypto_sign_open, crypto_sign_seed_keypai
 from nacl.exceptions import BadSignatureError
 
 from shoal.errors import MisuseError
-from shoal_collect.crypto import envelope
+from shoal_collect.crypto import elgamal, envelope
 from shoal_collect.crypto.chance import SEED_BYTES, bound_chance
-from shoal_collect.crypto.elgamal import (
-    Ciphertext,
-    KeyProof,
-    StripProof,
-    combined_key,
-    encrypt,
-    prove_strip,
-    remask_with,
-    require_key_proof,
-    require_strip_proof,
-    strip,
-)
+from shoal_collect.crypto.elgamal import Ciphertext, KeyProof, StripProof
 from shoal_collect.crypto.group import Group
 from shoal_collect.crypto.hashing import hash_of
 from shoal_collect.crypto.shuffle_proof import (
@@ -355,7 +344,7 @@ def read_key(session: Session, commit: SignedMessage, opened: SignedMessage) -> 
     """A member's keys; PeerError unless committed to and proven."""
     _require_commitment(session, commit, opened)
     key = Key.decode(session, opened.body)
-    require_key_proof(session.group, key.share, key.proof, session.context(opened.sender))
+    elgamal.require_key_proof(session.group, key.share, key.proof, session.context(opened.sender))
     envelope.require_proof(key.inner, key.inner_proof, session.context(opened.sender))
     return key
 
@@ -372,12 +361,12 @@ def read_hop(
     """A mixer's step; PeerError unless stripping (and, if required, shuffling) is proven."""
     hop = Hop.decode(session, signed.body, last=signed.sender == session.n - 1)
     group, context = session.group, session.context(signed.sender)
-    require_strip_proof(group, shares[signed.sender], before, hop.stripped, hop.proof, context)
+    elgamal.require_strip_proof(group, shares[signed.sender], before, hop.stripped, hop.proof, context)
     if hop.shuffle is not None:
         stripped = [
             Ciphertext(ciphertext.c1, c2) for ciphertext, c2 in zip(before, hop.stripped, strict=True)
         ]
-        rest = combined_key(group, shares[signed.sender + 1 :])
+        rest = elgamal.combined_key(group, shares[signed.sender + 1 :])
         require_shuffle_proof(Shuffle(group, rest, stripped, hop.shuffled, context), hop.shuffle)
     return hop
 
@@ -404,13 +393,13 @@ def mix_list(
     possible, and another list gets other masks and another order.
     """
     group = session.group
-    stripped = tuple(strip(group, secret, ciphertext) for ciphertext in before)
+    stripped = tuple(elgamal.strip(group, secret, ciphertext) for ciphertext in before)
     if me == session.n - 1:
         return MixedList(stripped, (), (), ())
     chance = bound_chance(seed, encode(group, before), *map(group.to_bytes, keys))
     masks = tuple(group.draw_secret(chance) for _ in stripped)
     remasked = [
-        remask_with(group, keys[1], ciphertext, mask)
+        elgamal.remask_with(group, keys[1], ciphertext, mask)
         for ciphertext, mask in zip(stripped, masks, strict=True)
     ]
     order = tuple(chance.permutation(len(remasked)))
@@ -433,7 +422,7 @@ def make_hop(
     group, mixed = session.group, mix_list(session, me, secret, keys, before, seed)
     second, context = tuple(ciphertext.c2 for ciphertext in mixed.stripped), session.context(me)
     chance = bound_chance(seed, fresh, encode(group, before), *map(group.to_bytes, keys), context)
-    proof = prove_strip(group, secret, keys[0], before, second, context, chance)
+    proof = elgamal.prove_strip(group, secret, keys[0], before, second, context, chance)
     if not session.proven or not mixed.shuffled:
         return Hop(second, proof, mixed.shuffled)
     shuffle = Shuffle(group, keys[1], mixed.stripped, mixed.shuffled, context)
@@ -445,7 +434,7 @@ def make_input(session: Session, y: mpz, sealed: Sequence[bytes], seed: bytes) -
     """Encrypt the envelopes (step 1), from a seed; other envelopes or another key get other masks."""
     chance = bound_chance(seed, session.group.to_bytes(y), *sealed)
     return tuple(
-        encrypt(session.group, y, session.group.encode(envelope_bytes, session.sealed_bytes), chance)
+        elgamal.encrypt(session.group, y, session.group.encode(envelope_bytes, session.sealed_bytes), chance)
         for envelope_bytes in sealed
     )
 

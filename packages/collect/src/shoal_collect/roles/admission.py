@@ -14,18 +14,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from shoal_collect.crypto.blind_signatures import (
-    MODULUS_BYTES,
-    PREFIX_BYTES,
-    VerifyKey,
-    blind,
-    finalize,
-    prepare,
-    read_key,
-    require_blind_signature,
-    require_key_proof,
-)
-from shoal_collect.crypto.blind_signatures import PROOF_BYTES as KEY_PROOF_BYTES
+from shoal_collect.crypto import blind_signatures as blind
+from shoal_collect.crypto.blind_signatures import MODULUS_BYTES, PREFIX_BYTES, VerifyKey
 from shoal_collect.crypto.chance import Chance
 from shoal_collect.crypto.hashing import hash_of
 from shoal_collect.crypto.signatures import (
@@ -87,14 +77,14 @@ def read_stated_key(registrar_key: bytes, purpose: Purpose, statement: bytes) ->
         raise PeerError("bad-length", f"a registrar's key of {len(statement)} bytes")
     modulus, signed = statement[:MODULUS_BYTES], statement[MODULUS_BYTES:]
     require_signature(registrar_key, TOKEN_KEY, purpose.text + modulus, signed)
-    return read_key(modulus)
+    return blind.read_key(modulus)
 
 
 def require_token(key: VerifyKey, identity: bytes, token: bytes) -> None:
     """Raise PeerError unless a token admits this identity."""
     if len(token) != TOKEN_BYTES:
         raise PeerError("bad-length", f"a token of {len(token)} bytes instead of {TOKEN_BYTES}")
-    require_blind_signature(key, token[:PREFIX_BYTES] + _subject(identity), token[PREFIX_BYTES:])
+    blind.require_blind_signature(key, token[:PREFIX_BYTES] + _subject(identity), token[PREFIX_BYTES:])
 
 
 def _subject(identity: bytes) -> bytes:
@@ -150,17 +140,17 @@ class TokenRequest:
     def entry(self, statement: bytes, signed: bytes) -> Entry:
         """Unblind the answer; raise PeerError unless it is a token."""
         key, prepared, _, inverse = self._blinded(statement)
-        token = prepared[:PREFIX_BYTES] + finalize(key, prepared, signed, inverse)
+        token = prepared[:PREFIX_BYTES] + blind.finalize(key, prepared, signed, inverse)
         return Entry(self._signing_seed, token, statement[:KEY_STATEMENT_BYTES])
 
     def _blinded(self, statement: bytes) -> tuple[VerifyKey, bytes, bytes, int]:
-        if len(statement) != KEY_STATEMENT_BYTES + KEY_PROOF_BYTES:
+        if len(statement) != KEY_STATEMENT_BYTES + blind.PROOF_BYTES:
             raise PeerError("bad-length", f"a registrar's key with its proof in {len(statement)} bytes")
         key = read_stated_key(self._registrar_key, self.purpose, statement[:KEY_STATEMENT_BYTES])
-        require_key_proof(key, statement[KEY_STATEMENT_BYTES:])
+        blind.require_key_proof(key, statement[KEY_STATEMENT_BYTES:])
         chance = Chance(self._chance_seed)
-        prepared = prepare(_subject(verify_key(self._signing_seed)), chance)
-        blinded = blind(key, prepared, chance)
+        prepared = blind.prepare(_subject(verify_key(self._signing_seed)), chance)
+        blinded = blind.blind(key, prepared, chance)
         return key, prepared, blinded.text, int(blinded.inverse)
 
 

@@ -25,20 +25,9 @@ from shoal_collect.matching.cylinders import Cylinder
 from shoal_collect.matching.records import RECORD_BYTES, Query, decode_query, encode_query
 from shoal_collect.mix.member import AbortedRun, Broadcast, Member, OpenedRecords, Output
 from shoal_collect.mix.messages import MOST_RESTARTS, Session, least_left
+from shoal_collect.roles import wire
 from shoal_collect.roles.lottery import MemberGroup
-from shoal_collect.roles.wire import (
-    ANSWER_BYTES,
-    Answer,
-    Batch,
-    Call,
-    body_digest,
-    bundles,
-    enough_vouchers,
-    read_answer,
-    require_voucher,
-    unpack,
-    vouch,
-)
+from shoal_collect.roles.wire import Answer, Batch, Call
 from shoal_collect.transitions import IGNORED, Ignored, Step, Table
 
 
@@ -175,7 +164,7 @@ class GroupSession:
         """Process letters, perhaps none; PeerError when the run must end."""
         self._now_s = now_s
         self._step(Event.NEWS)
-        for number, letter in unpack(batch):
+        for number, letter in wire.unpack(batch):
             self.after = max(self.after, number)
             try:
                 text = self._letters.open(letter).text
@@ -254,7 +243,7 @@ class GroupSession:
         tag = bytes((self._tag,))
         others = (place for place in self._left if place != self.group.me)
         letters = [self._letters.seal(receiver, tag + text) for receiver in others]
-        self.outbox += [Call("POST", "/v1/letters", body) for body in bundles(letters)]
+        self.outbox += [Call("POST", "/v1/letters", body) for body in wire.bundles(letters)]
 
     # the mixes
 
@@ -299,9 +288,9 @@ class GroupSession:
         self.records = (*asked, *self._empty_questions(len(opened.records) + opened.spoiled - len(asked)))
         self._restarts = 0
         members = range(len(self.group.identities))
-        self._slices = tuple(body_digest(b"".join(self.slice_of(number))) for number in members)
+        self._slices = tuple(wire.body_digest(b"".join(self.slice_of(number))) for number in members)
         self._ask_until_s = self._now_s + self.group.terms.phase_limit_s
-        signed = vouch(self._signing_seed, self.group.channel, self._slices)
+        signed = wire.vouch(self._signing_seed, self.group.channel, self._slices)
         self._vouchers[self.group.me] = signed
         self._broadcast(bytes((self.group.me,)) + signed)
         self._read_early()
@@ -312,11 +301,11 @@ class GroupSession:
         if place >= len(self.group.identities):
             return
         try:
-            require_voucher(self.group.identities[place], self.group.channel, self._slices, text[1:])
+            wire.require_voucher(self.group.identities[place], self.group.channel, self._slices, text[1:])
         except PeerError:
             return
         self._vouchers[place] = text[1:]
-        if len(self._vouchers) >= enough_vouchers(len(self.group.identities)):
+        if len(self._vouchers) >= wire.enough_vouchers(len(self.group.identities)):
             self._step(Event.VOUCHED)
 
     def _begin_asking(self) -> None:
@@ -378,10 +367,10 @@ class GroupSession:
         """All must be from one state."""
         records, read = self.slice_of(number), list[list[Answer]]()
         for key, answers in zip(self._keys, chain, strict=False):
-            if not len(answers) == len(records) * ANSWER_BYTES > 0:
+            if not len(answers) == len(records) * wire.ANSWER_BYTES > 0:
                 raise PeerError("bad-length", f"{len(answers)} bytes of answers to {len(records)} questions")
             parts = zip(records, _parts(answers), strict=True)
-            read.append([read_answer(key, record, part) for record, part in parts])
+            read.append([wire.read_answer(key, record, part) for record, part in parts])
         if len({answer.snapshot for answers in read for answer in answers}) > 1:
             raise PeerError("bad-answer", "answers from the states of several days")
         return [list(answer) for answer in zip(*read, strict=True)]
@@ -426,7 +415,7 @@ def _addressee(place: int) -> str:
 
 
 def _parts(answers: bytes) -> list[bytes]:
-    return [answers[at : at + ANSWER_BYTES] for at in range(0, len(answers), ANSWER_BYTES)]
+    return [answers[at : at + wire.ANSWER_BYTES] for at in range(0, len(answers), wire.ANSWER_BYTES)]
 
 
 def _is_query(record: bytes) -> bool:

@@ -21,15 +21,7 @@ from starlette.types import Scope
 
 from shoal_collect.crypto.signatures import verify_key
 from shoal_collect.faults import PeerError, UnavailableError
-from shoal_collect.roles.wire import (
-    ANSWER_BYTES,
-    BODY_BYTES,
-    body_digest,
-    count_withheld,
-    head_digest,
-    read_authorization,
-    sign_reply,
-)
+from shoal_collect.roles import wire
 from shoal_collect.server.pools import Pools
 from shoal_collect.server.watch import Watch, WatchMiddleware
 from shoal_collect.storage.database import Database
@@ -67,7 +59,7 @@ def announced_digest(request: Request) -> bytes:
     """The body's digest in the head."""
     header = request.headers.get("Shoal-Digest")
     if header is None and request.headers.get("Content-Length", "0") == "0":
-        return body_digest(b"")
+        return wire.body_digest(b"")
     try:
         digest = bytes.fromhex(header or "")
     except ValueError:
@@ -79,7 +71,7 @@ def announced_digest(request: Request) -> bytes:
 
 def require_digest(body: bytes, digest: bytes) -> None:
     """Raise PeerError for a body that was changed on the way."""
-    if body_digest(body) != digest:
+    if wire.body_digest(body) != digest:
         raise PeerError("damaged", "another body than the one that the head of the request signs; try again")
 
 
@@ -185,8 +177,10 @@ def signed_reply(
     body = content if binary else json.dumps(content).encode()
     kind = media_type or ("application/octet-stream" if binary else JSON)
     fields = (request.headers.get("Authorization", ""), request.headers.get("Content-Length", "0"))
-    head = head_digest(request.method, target_of(request), *fields, request.headers.get("Shoal-Digest", ""))
-    signed = sign_reply(signing_seed, head, body)
+    head = wire.head_digest(
+        request.method, target_of(request), *fields, request.headers.get("Shoal-Digest", "")
+    )
+    signed = wire.sign_reply(signing_seed, head, body)
     return Response(body, status, media_type=kind, headers={"Shoal-Signature": signed})
 
 
@@ -260,7 +254,7 @@ class Server:
 
         Only the head has been read; ``limit_bytes``: a sender's limit, or PeerError.
         """
-        size, digest = require_length(request, BODY_BYTES), announced_digest(request)
+        size, digest = require_length(request, wire.BODY_BYTES), announced_digest(request)
         sender = self.sender_of(request, digest)
         require_length(request, await self.pools.quick(limit_bytes, sender))
         with self.budget.of(sender, size):
@@ -270,12 +264,12 @@ class Server:
 
     def count_questions(self, answers: bytes) -> None:
         """Of signed answers."""
-        self.watch.count_questions(len(answers) // ANSWER_BYTES, count_withheld(answers))
+        self.watch.count_questions(len(answers) // wire.ANSWER_BYTES, wire.count_withheld(answers))
 
     def sender_of(self, request: Request, digest: bytes) -> bytes:
         """The signer of a request with this digest."""
         header, target = request.headers.get("Authorization"), target_of(request)
-        return read_authorization(header, self.key, request.method, target, digest, self.clock())
+        return wire.read_authorization(header, self.key, request.method, target, digest, self.clock())
 
 
 def read_query(request: Request, name: str, read: Callable[[str], _Read], default: _Read) -> _Read:

@@ -9,21 +9,12 @@ from shoal_collect.crypto.signatures import verify_key
 from shoal_collect.faults import PeerError
 from shoal_collect.matching.records import CHANNEL_BYTES, Release, decode_query, decode_releases
 from shoal_collect.matching.similarity import CAP, Thresholds
+from shoal_collect.roles import wire
 from shoal_collect.roles.admission import purpose_in, require_contributor
 from shoal_collect.roles.authority import Receipt, receipt
 from shoal_collect.roles.days import NO_STATE
 from shoal_collect.roles.terms import Terms
-from shoal_collect.roles.wire import (
-    BATCH_BYTES,
-    DAY_S,
-    LETTERS,
-    ROW_BYTES,
-    body_digest,
-    read_batch,
-    sign_answer,
-    split_records,
-    unbundle,
-)
+from shoal_collect.roles.wire import BATCH_BYTES
 from shoal_collect.storage.database import Database
 from shoal_collect.storage.days import ClosedDays
 from shoal_collect.storage.phi import PhiStore
@@ -61,7 +52,7 @@ class Collector:
 
     def sign_answer(self, record: bytes, people: int | None, today: int, state: bytes = NO_STATE) -> bytes:
         """Sign an answer over the state before a day; None says that there is none."""
-        return sign_answer(self.signing_seed, record, people, today, state)
+        return wire.sign_answer(self.signing_seed, record, people, today, state)
 
     def accept(self, records: Sequence[bytes], today: int) -> tuple[dict[bytes, Receipt], int]:
         """Store the releases among these records.
@@ -114,7 +105,7 @@ class Mailbox:
 
     def send(self, identity: bytes, body: bytes, now_s: float) -> int:
         """Store letters, all or none; return how many are new."""
-        letters = [(self._address_of(identity, letter), letter) for letter in unbundle(body)]
+        letters = [(self._address_of(identity, letter), letter) for letter in wire.unbundle(body)]
         with self._db.transaction():
             return sum(self._keep(*letter, now_s) for letter in letters)
 
@@ -128,14 +119,14 @@ class Mailbox:
             raise PeerError("not-entitled", "a letter in another member's name")
         if receiver >= len(members) or receiver == sender:
             raise PeerError("unknown-member", "a letter to somebody who is not another member of this group")
-        if number >= LETTERS:
-            raise PeerError("too-many", f"more than {LETTERS} letters to one member")
+        if number >= wire.LETTERS:
+            raise PeerError("too-many", f"more than {wire.LETTERS} letters to one member")
         return session, sender, receiver, number, members[receiver]
 
     def _keep(self, address_parts: tuple[bytes, int, int, int, bytes], letter: bytes, now_s: float) -> bool:
         session, sender, receiver, number, owner = address_parts
         key = (session, sender, receiver, number)
-        digest = body_digest(letter)
+        digest = wire.body_digest(letter)
         row = self._db.row(
             "SELECT digest FROM letter WHERE session = ? AND sender = ? AND receiver = ? AND number = ?", key
         )
@@ -176,7 +167,7 @@ class Mailbox:
         parts: list[bytes] = []
         total = 0
         for number, size in waiting:
-            total += ROW_BYTES + size
+            total += wire.ROW_BYTES + size
             if total > BATCH_BYTES and parts:
                 break
             letter = bytes(self._db.rows("SELECT body FROM letter WHERE id = ?", (number,))[0][0])
@@ -189,7 +180,7 @@ class Mailbox:
         PeerError without a majority's vouchers, or beyond its limits.
         """
         _, members = self.groups.membership(identity, session)
-        batch, terms = read_batch(session, members, body), self.groups.terms_of(session)
+        batch, terms = wire.read_batch(session, members, body), self.groups.terms_of(session)
         records = batch.records
         for number, record in enumerate(records):
             try:
@@ -216,7 +207,7 @@ class Mailbox:
         of each.
         """
         _, members = self.groups.membership(identity, session)
-        records, terms = split_records(body), self.groups.terms_of(session)
+        records, terms = wire.split_records(body), self.groups.terms_of(session)
         n_members, each = len(members), terms.release_records
         if len(records) > n_members * each:
             message = f"{len(records)} records of releases; {n_members} members have {each} each"
@@ -224,13 +215,13 @@ class Mailbox:
         n_releases = len(decode_releases(records)[0])
         if n_releases > n_members:
             raise PeerError("too-many", f"{n_releases} releases of {n_members} members; each has one")
-        digest = body_digest(body)
+        digest = wire.body_digest(body)
         agreeing = self._vouch(identity, session, digest)
         stored = 2 * agreeing > len(members)
         vouched = {"stored": stored, "vouched": agreeing, "needed": len(members) // 2 + 1}
         if not stored:
             return {**vouched, "receipts": {}}
-        receipts, bad = self._collector(session).accept(records, int(now_s // DAY_S))
+        receipts, bad = self._collector(session).accept(records, int(now_s // wire.DAY_S))
         receipts_json = {
             name.hex(): {
                 "identifier": receipt.identifier,
