@@ -16,6 +16,7 @@ import threading
 import time
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "packages/collect/tests/helpers"))
@@ -30,7 +31,7 @@ from shoal_collect.crypto.chance import Chance
 from shoal_collect.device.http_client import RemoteServer, run_round
 from shoal_collect.matching.records import Query, encode_query
 from shoal_collect.roles.terms import Terms
-from shoal_collect.roles.wire import answer_digest, authorization, body_digest
+from shoal_collect.roles.wire import Call, Reply, answer_digest, authorization, body_digest
 from shoal_collect.server.http_authority import ClaimBook, authority_application
 from shoal_collect.server.http_collector import CollectorSettings, collector_application
 from shoal_collect.storage.database import AUTHORITY, Database
@@ -165,15 +166,28 @@ def queries(url: str, pairs: int, batches: int, batch: int) -> dict[str, object]
     }
 
 
+class CountedServer(RemoteServer):
+    """Notes each request."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+        self.calls: list[Call] = []
+
+    def send(self, call: Call, *more: Any) -> Reply:
+        self.calls.append(call)
+        return super().send(call, *more)
+
+
 def groups(url: str, n_groups: int, terms: Terms) -> dict[str, object]:
     """Whole rounds of several groups at once: CPU of server and members, requests and bytes of each."""
     members = n_groups * terms.group_size
     children, collector, authority = start(url, terms, members)
     own_rounds = [own_round_for(device_for(i, KEY, book()), 0, terms=terms) for i in range(members)]
-    threads = []
+    threads, asked = [], list[CountedServer]()
     before, began, before_own = cpu_of(children[0]), time.perf_counter(), time.process_time()
     for own_round in own_rounds:
-        servers = {"collector": RemoteServer(collector), "authority": RemoteServer(authority)}
+        servers = {"collector": CountedServer(collector), "authority": CountedServer(authority)}
+        asked += servers.values()
         options = {"poll_s": 0.5, "patience_s": 600.0}
         threads.append(
             threading.Thread(target=run_round, args=(own_round, servers, nothing, nothing), kwargs=options)
@@ -187,7 +201,7 @@ def groups(url: str, n_groups: int, terms: Terms) -> dict[str, object]:
         time.process_time() - before_own,
     )
     stop(children)
-    n = terms.group_size
+    n, calls = terms.group_size, [call for server in asked for call in server.calls]
     return {
         "groups": n_groups,
         "members_of_each": n,
@@ -199,10 +213,10 @@ def groups(url: str, n_groups: int, terms: Terms) -> dict[str, object]:
         "wall_s": round(took_s, 1),
         "server_cpu_s_a_group": round(server_s / n_groups, 2),
         "cpu_s_a_member": round(own_s / members, 2),
-        "requests_without_polls_a_member": round(sum(one.messages for one in own_rounds) / members, 1),
-        "requests_a_member": round(sum(one.requests for one in own_rounds) / members, 1),
+        "requests_without_polls_a_member": round(sum(not call.poll for call in calls) / members, 1),
+        "requests_a_member": round(len(calls) / members, 1),
         "messages_of_the_paper": [paper_messages(n, place) for place in range(n)],
-        "bytes_out_a_member": round(sum(one.bytes_out for one in own_rounds) / members),
+        "bytes_out_a_member": round(sum(len(call.body) for call in calls) / members),
     }
 
 

@@ -9,6 +9,7 @@ from collect_campaigns import BadNetwork, cheat, fuzz, parsers, people, schedule
 from in_process import SERVER, form_groups
 from mix_runs import seed
 from shoal_collect.crypto.chance import Chance
+from shoal_collect.crypto.signatures import verify_key
 
 
 def test_attacks_on_what_lasts_reach_nothing() -> None:
@@ -61,7 +62,7 @@ class Unheard(BadNetwork):
 
 
 def test_lots_start_again_without_whoever_kept_silent_at_most_twice() -> None:
-    identities = [one.identity for one in people(9)]
+    identities = [verify_key(one.signing_seed) for one in people(9)]
     groups, waiting, restarts = form_groups(identities, 3, Chance(seed(1)), Unheard({}))
     assert (sorted(map(len, groups)), waiting, restarts) == ([3, 3, 3], (), 0)
     for message in (1, 2):  # no commitment, no reveal

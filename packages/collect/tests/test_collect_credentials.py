@@ -291,7 +291,10 @@ def test_accomplices_who_break_their_round_off_do_not_ask_again(office: Office) 
         rounds = list(town.own_rounds.values())
         group = rounds[0].group
         assert group is not None
-        seeds = {group.identities.index(one.identity): one.entry.signing_seed for one in rounds}
+        seeds = {
+            group.identities.index(identity_of(one.entry.signing_seed)): one.entry.signing_seed
+            for one in rounds
+        }
         n = town.terms.n_questions
         asked = [encode_query(Query(bytes((at,)) * 16, question(39.9, 116.3, 0, 0))) for at in range(3 * n)]
         slices = [b"".join(asked[at::3]) for at in range(3)]

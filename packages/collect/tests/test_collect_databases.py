@@ -200,7 +200,7 @@ def test_while_postgres_is_away_everything_is_503_and_then_well_again(
             database.change(  # only members wait
                 "INSERT INTO ticket (round, identity, signed, dropped, session, place) "
                 "VALUES (1, ?, ?, 0, ?, 0)",
-                (device.identity, bytes(64), seed("group")),
+                (identity_of(device.signing_seed), bytes(64), seed("group")),
             )
             waiting = f"/v1/letters?after=0&wait=20&seen={answer_digest(b'')}"
             with ThreadPoolExecutor(1) as pool:

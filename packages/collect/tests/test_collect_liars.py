@@ -328,7 +328,7 @@ def with_a_letter(database: Database) -> tuple[Town, bytes, bytes]:
         for one in town.own_rounds.values()
         if one.waiting_calls and one.waiting_calls[0].target == "/v1/letters"
     )
-    return town, own_round.device.identity, unbundle(own_round.waiting_calls[0].body)[0]
+    return town, identity_of(own_round.device.signing_seed), unbundle(own_round.waiting_calls[0].body)[0]
 
 
 def test_a_mailbag_is_never_longer_than_its_receiver_reads(

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from service_town import Town, through_disk
+from service_town import Town, identity_of, through_disk
 from session_groups import MIX, SENT, TERMS, SessionGroup
 from shoal_collect.crypto import envelope
 from shoal_collect.device.disk import decode, encode
@@ -197,6 +197,10 @@ def test_laptops_that_wake_up_once_a_day_finish_within_three_days() -> None:
         assert town.n_records == 7
         group = town.own_rounds[3].group
         assert group is not None
-        hers = {number for number, one in town.own_rounds.items() if one.identity in group.identities}
+        hers = {
+            number
+            for number, one in town.own_rounds.items()
+            if identity_of(one.entry.signing_seed) in group.identities
+        }
         assert all(day <= 3 for number, day in ended_on.items() if number not in hers)
         assert {ended_on[number] for number in hers - {3}} == {5}

@@ -394,4 +394,4 @@ def test_a_round_that_has_ended_takes_slow_replies_and_refuses_what_cannot_come(
         assert participant_round.TABLE.rows[own_round._state, participant_round.Event.ANSWERS] is IGNORED
         call = Call("GET", "/v1/letters?after=0", poll=True)
         with pytest.raises(TransitionError, match="no row for the event 'letters'"):
-            own_round.replied(call, town.answer(own_round.device.identity, call), town.now_s)
+            own_round.replied(call, town.answer(identity_of(own_round.device.signing_seed), call), town.now_s)

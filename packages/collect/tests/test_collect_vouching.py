@@ -89,7 +89,10 @@ def is_voucher(call: Call) -> bool:
 
 def lose_vouchers(town: Town, *senders: int) -> None:
     """They are sent, and never arrive."""
-    honest, lost = town.answer, {town.own_rounds[number].identity for number in senders}
+    honest, lost = (
+        town.answer,
+        {identity_of(town.own_rounds[number].entry.signing_seed) for number in senders},
+    )
 
     def lose(identity: bytes, call: Call) -> Reply:
         return Reply(200, b"{}") if identity in lost and is_voucher(call) else honest(identity, call)

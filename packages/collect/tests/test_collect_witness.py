@@ -83,7 +83,7 @@ def lie_of(town: Town, liar: str, *, to: int | None = None) -> None:
 
     def answer(identity: bytes, call: Call) -> Reply:
         reply = honest(identity, call)
-        victim = to is None or identity == town.own_rounds[to].device.identity
+        victim = to is None or identity == identity_of(town.own_rounds[to].device.signing_seed)
         if call.to != liar or "/questions" not in call.target or reply.status != 200 or not victim:
             return reply
         parts = [reply.body[at : at + ANSWER_BYTES] for at in range(0, len(reply.body), ANSWER_BYTES)]
@@ -156,7 +156,7 @@ def test_only_answers_over_the_same_state_prove_a_lie() -> None:
 
 def test_a_witness_answers_only_what_the_collector_has_answered(database: Database) -> None:
     town, session, _ = session_in_a_group(database)
-    witness, me = Witness(database, seed("witness", 0)), town.own_rounds[0].device.identity
+    witness, me = Witness(database, seed("witness", 0)), identity_of(town.own_rounds[0].device.signing_seed)
     channel = session.group.channel
     body, day = session._batch(session.group.me), snapshot_day(town.now_s)
     with pytest.raises(PeerError, match="ask it first"):
@@ -195,7 +195,7 @@ def test_a_day_can_be_asked_about_when_it_has_settled() -> None:
     with Database() as database:
         town, session, _ = session_in_a_group(database)
         volunteers(PhiStore(database), 2, 19_999, [Point(0.0, 0.0, 10.0), Point(0.0, 0.0, 30.0)])
-        me = town.own_rounds[0].device.identity
+        me = identity_of(town.own_rounds[0].device.signing_seed)
         asked = b"".join(encode_query(Query(bytes(15) + bytes((i,)), pair)) for i in range(3))
         seeds = {
             session.group.identities.index(identity_of(seed("sign", i))): seed("sign", i) for i in (0, 1)
@@ -244,14 +244,14 @@ def test_a_witness_over_http_signs_and_refuses_by_name() -> None:
             session._batch(session.group.me),
             snapshot_day(town.now_s),
         )
-        town.mailbox.ask(device.identity, session.group.channel, body, town.now_s)
+        town.mailbox.ask(identity_of(device.signing_seed), session.group.channel, body, town.now_s)
         key, target = seed("witness", 0), f"/v1/groups/{session.group.channel.hex()}/questions"
         with running(witness_application(database, key, quiet=True)) as url:
             server = RemoteServer(url, key=identity_of(key))
             assert server.about()["server_key"] == identity_of(key).hex()
             good = Call("POST", f"{target}?snapshot={day}", body, to="witness 1")
             assert server.send(good, device, time.time()).body == Witness(database, key).ask(
-                device.identity, session.group.channel, body, day
+                identity_of(device.signing_seed), session.group.channel, body, day
             )
             for wrong, kind in (
                 (f"?snapshot={day + 1}", "not-entitled"),

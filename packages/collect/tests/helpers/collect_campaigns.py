@@ -24,6 +24,7 @@ from shoal_collect.crypto import envelope
 from shoal_collect.crypto.chance import Chance
 from shoal_collect.crypto.group import Group
 from shoal_collect.crypto.sealing import Correspondence
+from shoal_collect.crypto.signatures import verify_key
 from shoal_collect.device.profile import Profile
 from shoal_collect.faults import PeerError
 from shoal_collect.matching.cylinders import Blur, Cylinder, Point
@@ -229,7 +230,7 @@ def whole_round(number: int) -> str:
     def once() -> tuple[str, bytes]:
         everybody, network = people(n), BadNetwork.drawn(number, worst=0.005)
         if vanishing is not None:
-            network.crash_after[everybody[vanishing].identity] = after
+            network.crash_after[verify_key(everybody[vanishing].signing_seed)] = after
         chance = Chance(seed("round", number))
         with PhiStore(draw_bytes=chance.take) as store:
             collector = Collector(store, seed("collector"))

@@ -10,6 +10,7 @@ from typing import Final
 
 from shoal_collect.crypto.chance import Chance
 from shoal_collect.crypto.group import FFDHE3072
+from shoal_collect.crypto.signatures import verify_key
 from shoal_collect.faults import PeerError
 from shoal_collect.matching.cylinders import Cylinder
 from shoal_collect.matching.records import RECORD_BYTES, encode_release
@@ -192,7 +193,7 @@ def run_collection(
     ``day``: since 1970. PeerError if a collector is caught lying, MisuseError if the rules cannot serve.
     """
     rules, network = rules or Terms(resolution_m=0, resolution_min=0), network or Network()
-    by_identity = {one.identity: one for one in participants}
+    by_identity = {verify_key(one.signing_seed): one for one in participants}
     groups, waiting, restarts = form_groups(list(by_identity), rules.group_size, chance, network)
     shared: dict[str, ParticipantOutcome] = {}
     failed: list[AbortedRun] = []
@@ -245,7 +246,9 @@ def run_collection(
             members, questions, answers, counts, places_left, drafts, strict=True
         ):
             stored = (
-                None if one is None or not network.alive(member.identity) else receipts.get(one.release.name)
+                None
+                if one is None or not network.alive(verify_key(member.signing_seed))
+                else receipts.get(one.release.name)
             )
             if one is not None and stored is not None:
                 authority.take(claim(stored, member.user, one.claim_seed, authority.public_key, chance))
@@ -293,7 +296,7 @@ def mix(
     network: Network,
 ) -> tuple[tuple[bytes, ...] | None, list[AbortedRun]]:
     """Step 5: the records, if any member opened them, and findings where a run was stopped."""
-    identities = tuple(member.identity for member in members)
+    identities = tuple(verify_key(member.signing_seed) for member in members)
     run = hashlib.blake2b(name + chance.take(16) + b"".join(identities), digest_size=32).digest()
     session = Session(run, identities, len(records[0]), RECORD_BYTES, network.group, rules.proven_shuffle)
     machines = [
@@ -323,10 +326,12 @@ def submit(
         first = place * len(members) // len(records)
         for asker in (members[first], members[(first + 1) % len(members)]):
             missing = [i for i, answers in enumerate(heard) if record not in answers]
-            if not missing or not network.arrivals(asker.identity, SERVER, record):
+            if not missing or not network.arrivals(verify_key(asker.signing_seed), SERVER, record):
                 continue
             try:
-                replies = [collector.answer(asker.identity, record, day) for collector in collectors]
+                replies = [
+                    collector.answer(verify_key(asker.signing_seed), record, day) for collector in collectors
+                ]
             except PeerError as refused:
                 if refused.kind != "too-many":
                     raise
@@ -343,7 +348,7 @@ def submit(
                 )
             for i in missing:
                 if members[i] is asker or network.arrivals(
-                    asker.identity, members[i].identity, b"".join(replies)
+                    verify_key(asker.signing_seed), verify_key(members[i].signing_seed), b"".join(replies)
                 ):
                     heard[i][record] = answer
     return heard
@@ -359,7 +364,7 @@ def submit_releases(
     """Send the group's releases, from the first member whose message arrives. Receipts by name."""
     receipts: dict[bytes, Receipt] = {}
     for member in members:
-        arrivals = network.arrivals(member.identity, SERVER, b"".join(records))
+        arrivals = network.arrivals(verify_key(member.signing_seed), SERVER, b"".join(records))
         for _ in range(arrivals):
             receipts, *_ = [collector.accept(records, day)[0] for collector in collectors]
         if arrivals:

@@ -196,7 +196,7 @@ class Town:
         call = self.tamper(number, own_round.next_call())
         if call is None:
             return False
-        reply = self.answer(own_round.identity, call)
+        reply = self.answer(identity_of(own_round.entry.signing_seed), call)
         self.calls.append((number, call, reply))
         return own_round.replied(call, reply, self.now_s)
 

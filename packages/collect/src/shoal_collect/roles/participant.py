@@ -58,11 +58,6 @@ class Participant:
                 f"answers say no more than 'at least {CAP}'"
             )
 
-    @property
-    def identity(self) -> bytes:
-        """The public identity key."""
-        return verify_key(self.signing_seed)
-
 
 def blur(member: Participant, period: int) -> tuple[Cylinder, ...]:
     """Step 2: points to cylinders in order of time; a new ``period`` gives new circles."""

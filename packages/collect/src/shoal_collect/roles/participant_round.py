@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Any, Final, Literal
 
 from shoal_collect.crypto.chance import Chance
-from shoal_collect.crypto.signatures import require_signature, verify_key
+from shoal_collect.crypto.signatures import require_signature
 from shoal_collect.faults import PeerError, refusing
 from shoal_collect.matching.cylinders import Cylinder
 from shoal_collect.matching.records import decode_releases, encode_release
@@ -145,11 +145,6 @@ class Device:
     registrar_key: bytes | None = None
     owned: list[StoredRelease] = field(default_factory=list)
 
-    @property
-    def identity(self) -> bytes:
-        """The public identity key."""
-        return verify_key(self.signing_seed)
-
 
 @dataclass(frozen=True)
 class Ending:
@@ -194,7 +189,6 @@ class ParticipantRound:
         self.entry = entry or Entry(device.signing_seed)
         self._prior, self._chance = prior, chance
         self.ending: Ending | None = None
-        self.requests = self.messages = self.bytes_out = 0
         self._state = TABLE.start
         self._now_s = self._waited_s = 0.0
         self._outbox: list[Call] = []
@@ -213,11 +207,6 @@ class ParticipantRound:
     def phase(self) -> str:
         """Lottery, questions, asking, releases, storing, claiming, or over."""
         return "over" if self._state in TABLE.final else str(self._state)
-
-    @property
-    def identity(self) -> bytes:
-        """The public key in this round."""
-        return verify_key(self.entry.signing_seed)
 
     @property
     def group(self) -> MemberGroup | None:
@@ -243,9 +232,6 @@ class ParticipantRound:
     def replied(self, call: Call, reply: Reply, now_s: float) -> bool:
         """Process a checked reply; whether to save the state first."""
         self._advance_time(now_s)
-        self.requests += 1
-        self.messages += not call.poll
-        self.bytes_out += len(call.body)
         if self.waiting_calls and call == self.waiting_calls[0]:
             self.waiting_calls.pop(0)
         before = self._progress()
