@@ -5,27 +5,19 @@ from typing import Any, Final, Literal
 
 from typing_extensions import TypedDict
 
-from shoal.cli.document_kinds import closed
+from shoal.cli.document_kinds import Shown, closed
+from shoal_collect.simulation.experiment import Result
 
 Circle = list[int]
 
 
-@closed
-class YieldDocument(TypedDict):
+class YieldDocument(Shown, of=Result):
     """How much people would share at one setting, beside those who share everything first."""
 
     theta_m: float
     theta_min: float
     k: int
     first: int
-    people: int
-    subtrajectories_asked: int
-    subtrajectories_submitted: int
-    share_submitted: float
-    users_with_at_least_one: int
-    their_average_share: float
-    phi_share_of_zeros: float
-    phi_mean_of_others: float
 
 
 @closed

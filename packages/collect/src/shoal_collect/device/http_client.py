@@ -269,9 +269,8 @@ def run_round(
             say(joined := news)
         seen = call.target, reply.body
         if call.poll and not changed and own_round.ending is None:
-            time.sleep(
-                max(0.0, poll_s - (time.time() - now_s))
-            )  # a server that holds requests has waited for us
+            # a server that holds requests has waited for us
+            time.sleep(max(0.0, poll_s - (time.time() - now_s)))
     keep()
 
 

@@ -354,13 +354,13 @@ def _busiest(
     column = np.floor(lon * np.cos(np.radians((row + 0.5) * step)) / step).astype(np.int64)
     _, cell = np.unique(np.column_stack([row, column]), axis=0, return_inverse=True)
     inside = cell.ravel() == np.bincount(cell.ravel(), weights=weight).argmax()
-    middle = (
-        float(np.average(lat[inside], weights=weight[inside])),
-        float(np.average(lon[inside], weights=weight[inside])),
-    )
+
+    def middle_of(rows: npt.NDArray[np.bool_]) -> tuple[float, float]:
+        lat_deg, lon_deg = (np.average(side[rows], weights=weight[rows]) for side in (lat, lon))
+        return float(lat_deg), float(lon_deg)
+
+    middle = middle_of(inside)
     near = np.array(
         [distance_m(*middle, a, b) <= _NEAR_M for a, b in zip(lat.tolist(), lon.tolist(), strict=True)]
     )
-    return float(np.average(lat[near], weights=weight[near])), float(
-        np.average(lon[near], weights=weight[near])
-    )
+    return middle_of(near)

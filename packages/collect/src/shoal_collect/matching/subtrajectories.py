@@ -26,6 +26,7 @@ from shoal_collect.matching.cylinders import (
     cylinder_for,
     destination,
     distance_m,
+    distances_from,
 )
 
 Places = tuple[int, ...]  # ascending positions in a trajectory
@@ -147,12 +148,9 @@ def fake_trajectory(
     for number in range(n_points):
         t_min = min(MAX_MINUTE - 2 * longest_min, start + number * (20 + chance.below(60)))
         points.append(Point(prior.lat_deg[place], prior.lon_deg[place], t_min))
+        away_m = distances_from(points[-1].lat_deg, points[-1].lon_deg)
         near = [
-            int(
-                1000
-                * weight
-                * math.exp(-distance_m(points[-1].lat_deg, points[-1].lon_deg, lat, lon) / _FADING_M)
-            )
+            int(1000 * weight * math.exp(-away_m(lat, lon) / _FADING_M))
             for lat, lon, weight in zip(prior.lat_deg, prior.lon_deg, prior.weights, strict=True)
         ]
         place = chance.weighted(near) if sum(near) else chance.weighted(prior.weights)
@@ -277,9 +275,5 @@ class _Publicity:
 
 def _normals(chance: Chance) -> Floats:
     """Box and Muller, [3]."""
-    return np.array(
-        [
-            math.sqrt(-2 * math.log(1 - chance.unit())) * math.cos(2 * math.pi * chance.unit())
-            for _ in range(3)
-        ]
-    )
+    draws = [(chance.unit(), chance.unit()) for _ in range(3)]
+    return np.array([math.sqrt(-2 * math.log(1 - a)) * math.cos(2 * math.pi * b) for a, b in draws])

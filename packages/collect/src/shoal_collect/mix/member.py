@@ -357,9 +357,8 @@ class Member:
 
     def _make_vote(self) -> Vote:
         """GO if each envelope came through exactly once and the count is right."""
-        whole = len(set(self._finals)) == self.session.n * self.session.n_records and set(
-            self._sealed
-        ) <= set(self._finals)
+        finals = set(self._finals)
+        whole = len(finals) == self.session.n * self.session.n_records and set(self._sealed) <= finals
         return Vote(whole, transcript_hash(self._slots))
 
     def _make_opening(self) -> bytes:

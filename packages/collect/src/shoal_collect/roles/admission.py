@@ -252,12 +252,8 @@ def require_contributor(release: Release, purpose: Purpose, registrar_key: bytes
 def require_scope(release: Release, scope: bytes, collector_key: bytes, registrar_key: bytes) -> None:
     """As a witness: PeerError unless a stored release counts in this scope by right."""
     text = scope.removeprefix(registrar_key + collector_key)
-    days, period, area = (
-        int.from_bytes(text[:2]),
-        int.from_bytes(text[2:6]),
-        text[6:].decode("ascii", "replace"),
-    )
-    purpose = Purpose(collector_key, days, period, area)
+    days, area = int.from_bytes(text[:2]), text[6:].decode("ascii", "replace")
+    purpose = Purpose(collector_key, days, int.from_bytes(text[2:6]), area)
     size = area.partition("-")[0]
     here = Scoping(int(size), days).area_of(release.points[0]) if size.isdecimal() and int(size) else ""
     if area != here or require_contributor(release, purpose, registrar_key) != scope:

@@ -129,9 +129,8 @@ class GroupSession:
         self.group, self._signing_seed, self._chance = group, signing_seed, chance
         witnesses = (bytes.fromhex(witness.key) for witness in group.terms.witnesses)
         self._keys = (server_key, *witnesses)  # whose answers must agree
-        self._answer_chains: dict[
-            int, list[bytes]
-        ] = {}  # what each collector answered so far to a slice that she brought
+        # what each collector answered so far to a slice that she brought
+        self._answer_chains: dict[int, list[bytes]] = {}
         self.stage = TABLE.start
         self.outbox: list[Call] = []
         self.after = 0

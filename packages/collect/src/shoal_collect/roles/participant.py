@@ -170,12 +170,8 @@ def count_others(
 
 
 def _is_counted(points: Sequence[Cylinder], query: Sequence[Cylinder], thresholds: Thresholds) -> bool:
-    return occurs(
-        [
-            [place for place, point in enumerate(points) if similar(query_point, point, thresholds)]
-            for query_point in query
-        ]
-    )
+    alike = ([similar(asked, point, thresholds) for point in points] for asked in query)
+    return occurs([[place for place, is_alike in enumerate(row) if is_alike] for row in alike])
 
 
 @dataclass(frozen=True)

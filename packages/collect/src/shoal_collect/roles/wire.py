@@ -22,9 +22,8 @@ from shoal_collect.matching.records import RECORD_BYTES
 from shoal_collect.roles.days import NO_STATE
 
 DAY_S: Final = 86_400
-SETTLE_S: Final = (
-    300.0  # so long after midnight all of the day before is stored, and its end can be asked about
-)
+# so long after midnight all of the day before is stored, and its end can be asked about
+SETTLE_S: Final = 300.0
 LIFETIME_S: Final = 24 * 3600.0  # of a group and its letters, at least
 LETTER_BYTES: Final = MAX_TEXT_BYTES + OVERHEAD_BYTES
 BODY_BYTES: Final = LETTER_BYTES + 4  # the longest body of any request

@@ -59,12 +59,8 @@ class ClaimBook:
 
     def identifiers_of(self, user: str) -> list[str]:
         """All identifiers that a user claimed."""
-        return [
-            str(row[0])
-            for row in self._db.rows(
-                "SELECT identifier FROM claim WHERE owner = ? ORDER BY identifier", (user,)
-            )
-        ]
+        rows = self._db.rows("SELECT identifier FROM claim WHERE owner = ? ORDER BY identifier", (user,))
+        return [str(row[0]) for row in rows]
 
     @property
     def n_claims(self) -> int:

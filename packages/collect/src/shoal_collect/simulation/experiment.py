@@ -190,12 +190,8 @@ class _Submissions:
         self._points = Cylinders(
             *(np.concatenate(columns) for columns in zip(self._points, added, strict=True))
         )
-        self._offsets = np.concatenate(
-            [
-                self._offsets,
-                self._offsets[-1] + np.cumsum([len(record) for record in records], dtype=np.int64),
-            ]
-        )
+        ends = self._offsets[-1] + np.cumsum([len(record) for record in records], dtype=np.int64)
+        self._offsets = np.concatenate([self._offsets, ends])
         self._owners = np.concatenate([self._owners, np.full(len(records), person, dtype=np.int64)])
 
     def counts(

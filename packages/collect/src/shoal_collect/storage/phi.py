@@ -193,13 +193,5 @@ def _box(point: Cylinder, space_m: float, time_min: float) -> tuple[float, ...]:
 def _for_postgres(box: tuple[float, ...]) -> tuple[float, ...]:
     """Minutes and meters of z are rounded outward, and x and y become a box."""
     t_min, t_max, x_min, x_max, y_min, y_max, z_min, z_max = box
-    return (
-        math.floor(t_min),
-        math.ceil(t_max),
-        x_min,
-        y_min,
-        x_max,
-        y_max,
-        math.floor(z_min),
-        math.ceil(z_max),
-    )
+    times, heights = (math.floor(t_min), math.ceil(t_max)), (math.floor(z_min), math.ceil(z_max))
+    return (*times, x_min, y_min, x_max, y_max, *heights)
