@@ -42,7 +42,7 @@ from shoal_collect.roles.admission import (
 )
 from shoal_collect.roles.participant_round import Device
 from shoal_collect.roles.terms import Terms
-from shoal_collect.roles.wire import DAY_S
+from shoal_collect.roles.wire import DAY_S, write_json
 from shoal_collect.server.mailbox import Mailbox, collector_for
 from shoal_collect.server.registrar import registrar_application
 from shoal_collect.storage.database import Database
@@ -363,7 +363,7 @@ def test_a_witness_takes_over_no_invented_person(office: Office) -> None:
                 store.add(replace(drafted(2), contributor=seed("nobody")[:16]), TODAY, bytes(scope))
             days = ClosedDays(store.database)
             days.state_before(TODAY + 1)
-            document = json.loads(json.dumps(days.batch(TODAY)))
+            document = json.loads(write_json(days.batch(TODAY)))
             if invented:
                 with pytest.raises(PeerError, match="without a contributor's credential"):
                     ClosedDays(own).take(TODAY, document, require)

@@ -22,7 +22,7 @@ from shoal_collect.faults import PeerError, UnavailableError
 from shoal_collect.matching.records import encode_points
 from shoal_collect.roles.days import NO_STATE, following_state, require_stored_release
 from shoal_collect.roles.terms import OtherCollector
-from shoal_collect.roles.wire import Call, Reply, read_answer
+from shoal_collect.roles.wire import Call, Reply, read_answer, write_json
 from shoal_collect.server.http_collector import CollectorSettings, collector_application
 from shoal_collect.server.http_witness import DayFollower, Witness
 from shoal_collect.storage.database import Database
@@ -95,7 +95,7 @@ def of(database: Database) -> Callable[[str], Any]:
         parts = path.strip("/").split("/")[1:]
         if parts == ["days"]:
             days.state_before(TODAY)
-            said: Any = [one.to_json() for one in days.after(int(after))]
+            said: Any = days.after(int(after))
         elif parts[0] == "days":
             said = days.batch(int(parts[1]))
         else:
@@ -106,7 +106,7 @@ def of(database: Database) -> Callable[[str], Any]:
                 "terms": WATCHED.model_dump(),
                 "asked": batches_asked(database, session),
             }
-        return json.loads(json.dumps(said))
+        return json.loads(write_json(said))
 
     return ask
 
@@ -205,8 +205,7 @@ def test_an_owner_sees_that_her_release_stands_in_its_day() -> None:
         identifier, key, points = database.rows("SELECT identifier, claim_key, points FROM record LIMIT 1")[0]
         assert days.path_of(identifier) is None, "not closed yet"
         state = days.state_before(TODAY)
-        shown = days.path_of(identifier)
-        assert shown is not None
+        shown = json.loads(write_json(days.path_of(identifier)))
         assert require_stored_release(shown, bytes(key), bytes(points)).state == state
         text = json.dumps(shown)
         others = database.rows(

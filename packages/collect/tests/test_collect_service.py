@@ -329,7 +329,7 @@ def test_a_collector_that_cheats_in_the_lots_is_found(
 
     def lie(identity: bytes, call: Call) -> Reply:
         reply = honest(identity, call)
-        if reply.status == 200 and f'"phase": "{phase}"'.encode() in reply.body:
+        if reply.status == 200 and f'"phase":"{phase}"'.encode() in reply.body:
             return Reply(200, forged(reply.body, change))
         return reply
 

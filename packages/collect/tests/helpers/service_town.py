@@ -25,7 +25,7 @@ from shoal_collect.roles.admission import Entry
 from shoal_collect.roles.participant import Participant, blur
 from shoal_collect.roles.participant_round import Device, Ending, ParticipantRound
 from shoal_collect.roles.terms import Terms
-from shoal_collect.roles.wire import DAY_S, Batch, Call, Reply, body_digest, vouch
+from shoal_collect.roles.wire import DAY_S, Batch, Call, Reply, body_digest, vouch, write_json
 from shoal_collect.server.http_authority import ClaimBook
 from shoal_collect.server.http_witness import Witness
 from shoal_collect.server.mailbox import Mailbox
@@ -162,7 +162,7 @@ class Town:
         except PeerError as error:
             said = {"error": error.wire_name, "message": str(error)}
             return Reply(error.status, json.dumps(said).encode())
-        return Reply(200, body if isinstance(body, bytes) else json.dumps(body).encode())
+        return Reply(200, body if isinstance(body, bytes) else write_json(body))
 
     def _answer(self, identity: bytes, call: Call) -> Any:
         parts = call.target.split("?")[0].strip("/").split("/")[1:]

@@ -108,10 +108,7 @@ def join(**options: Any) -> int:
 
         profile = read_profile(options["profile_file"])
         data = read(options["data"], snap=False, **reading)
-        return (
-            movement_of(data, options["subject"], options["trip"], options["max_gap_s"]),
-            profile,
-        )
+        return movement_of(data, options["subject"], options["trip"], options["max_gap_s"]), profile
 
     folder = StateFolder(options["state"], Past(folder_of_account()))
     with folder.lock(), ExitStack() as connections:

@@ -38,11 +38,6 @@ class ClosedDay:
         roots = merkle.root(sorted(added)), merkle.root(sorted(gone))
         return cls(day, len(added), *roots, following_state(state, day, *roots))
 
-    def to_json(self) -> dict[str, Any]:
-        """As the collector signs it."""
-        roots = {name: getattr(self, name).hex() for name in ("added", "gone", "state")}
-        return {"day": self.day, "n": self.n, **roots}
-
     @classmethod
     def read(cls, document: Any) -> "ClosedDay":
         """A collector's document."""

@@ -69,17 +69,10 @@ class Event(StrEnum):
     FAULT = "fault"  # a party broke the protocol
 
 
-_ACTIVE: Final = (
-    State.LOTTERY,
-    State.QUESTIONS,
-    State.ASKING,
-    State.RELEASES,
-    State.STORING,
-    State.CLAIMING,
-)
 _IN_GROUP: Final = (State.QUESTIONS, State.ASKING, State.RELEASES)
 _AFTER_QUESTIONS: Final = (State.ASKING, State.RELEASES)
 _FINAL: Final = (State.SHARED, State.NOTHING_LEFT, State.NO_GROUP, State.FAILED)
+_ACTIVE: Final = tuple(state for state in State if state not in _FINAL)
 _AFTER_RELEASES: Final = (State.STORING, State.CLAIMING, *_FINAL)
 
 _ROWS: dict[tuple[State, Event], Step[State] | Ignored] = {

@@ -13,6 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from pydantic_core import to_json
+
 from shoal_collect.crypto.hashing import hash_of
 from shoal_collect.crypto.merkle import DIGEST_BYTES
 from shoal_collect.crypto.sealing import MAX_TEXT_BYTES, OVERHEAD_BYTES
@@ -199,6 +201,11 @@ def require_reply_signature(server_key: bytes, head: bytes, body: bytes, header:
     except ValueError as error:
         raise PeerError("bad-signature", "a reply whose signature is not hexadecimal") from error
     require_signature(server_key, b"reply", head + body, signed)
+
+
+def write_json(content: Any) -> bytes:
+    """Dataclasses as objects, bytes as hexadecimal digits."""
+    return to_json(content, bytes_mode="hex")
 
 
 def read_json(body: bytes) -> Any:

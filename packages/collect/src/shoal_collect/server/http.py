@@ -174,7 +174,7 @@ def signed_reply(
 ) -> Response:
     """A signed reply with bytes, or JSON."""
     binary = isinstance(content, bytes)
-    body = content if binary else json.dumps(content).encode()
+    body = content if binary else wire.write_json(content)
     kind = media_type or ("application/octet-stream" if binary else JSON)
     fields = (request.headers.get("Authorization", ""), request.headers.get("Content-Length", "0"))
     head = wire.head_digest(

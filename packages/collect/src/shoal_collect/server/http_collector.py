@@ -1,6 +1,5 @@
 """The collector's application: it signs every answer."""
 
-import json
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -16,7 +15,7 @@ from shoal_collect.matching.subtrajectories import PublicPlaces
 from shoal_collect.roles.authority import IDENTIFIER_BYTES
 from shoal_collect.roles.days import withdrawal_text
 from shoal_collect.roles.terms import Terms
-from shoal_collect.roles.wire import DAY_S, body_digest, snapshot_day
+from shoal_collect.roles.wire import DAY_S, body_digest, snapshot_day, write_json
 from shoal_collect.server.http import (
     DOWN,
     JSON,
@@ -135,7 +134,7 @@ def _add_rounds(server: Server, rounds: Rounds, news: News) -> None:
         about = read_name(request)
 
         async def answer() -> bytes:
-            return json.dumps(await server.pools.quick(rounds.view, about, identity, server.clock())).encode()
+            return write_json(await server.pools.quick(rounds.view, about, identity, server.clock()))
 
         joined = identity is not None and await server.pools.quick(rounds.has_joined, about, identity)
         return await news.wait_for(about, wait_s if joined else 0.0, seen, answer)
@@ -254,12 +253,12 @@ def _add_days(server: Server, database: Database, terms: Terms) -> None:
 
     def closed(request: Request) -> Any:
         days.state_before(snapshot_day(server.clock()))
-        return [closed_day.to_json() for closed_day in days.after(read_query(request, "after", int, -1))]
+        return days.after(read_query(request, "after", int, -1))
 
     def asked(request: Request) -> Any:
         session = read_name(request)
         facts = {"terms": groups.terms_of(session).model_dump(), "asked": batches_asked(database, session)}
-        return facts | {"members": [member.hex() for member in groups.members(session)]}
+        return facts | {"members": groups.members(session)}
 
     server.add_public("/v1/days", closed)
     server.add_public(

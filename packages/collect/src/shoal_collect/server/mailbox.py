@@ -222,15 +222,7 @@ class Mailbox:
         if not stored:
             return {**vouched, "receipts": {}}
         receipts, bad = self._collector(session).accept(records, int(now_s // wire.DAY_S))
-        receipts_json = {
-            name.hex(): {
-                "identifier": receipt.identifier,
-                "claim_key": receipt.claim_key.hex(),
-                "signed": receipt.signed.hex(),
-            }
-            for name, receipt in receipts.items()
-        }
-        return {**vouched, "refused": bad, "receipts": receipts_json}
+        return {**vouched, "refused": bad, "receipts": receipts}
 
     def _vouch(self, identity: bytes, session: bytes, digest: bytes) -> int:
         with self._db.transaction():

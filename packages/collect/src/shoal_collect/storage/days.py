@@ -113,11 +113,11 @@ class ClosedDays:
         leaves = sorted(self._leaves(int(row[4]), _ADDED))
         at = leaves.index(_leaf_of(row))
         return {
-            "name": bytes(row[0]).hex(),
-            "tag": bytes(row[1]).hex(),
-            "closed": self.of(int(row[4])).to_json(),
+            "name": row[0],
+            "tag": row[1],
+            "closed": self.of(int(row[4])),
             "at": at,
-            "path": [digest.hex() for digest in merkle.path(leaves, at)],
+            "path": merkle.path(leaves, at),
         }
 
     def _leaves(self, day: int, kind: int) -> list[bytes]:
@@ -138,20 +138,20 @@ class ClosedDays:
         deleted = set(self._leaves(day, _ADDED)) - set(map(_leaf_of, stored_rows))
         gone = self._db.rows("SELECT identifier FROM withdrawal WHERE due = ?", (day + 1,))
         return {
-            "closed": closed.to_json(),
+            "closed": closed,
             "releases": [
                 {
-                    "name": bytes(name).hex(),
-                    "tag": bytes(tag).hex(),
-                    "scope": scope_of.get(record, b"").hex(),
-                    "claim_key": bytes(key).hex(),
-                    "points": bytes(points).hex(),
+                    "name": name,
+                    "tag": tag,
+                    "scope": scope_of.get(record, b""),
+                    "claim_key": key,
+                    "points": points,
                     "identifier": identifier,
-                    "proof": bytes(proof or b"").hex(),
+                    "proof": proof or b"",
                 }
                 for name, tag, key, points, record, identifier, proof in stored_rows
             ],
-            "deleted": sorted(digest.hex() for digest in deleted),
+            "deleted": sorted(deleted),
             "withdrawn": [row[0] for row in gone],
         }
 

@@ -175,15 +175,7 @@ class AskedQuestions:
 def batches_asked(database: Database, session: bytes) -> list[dict[str, Any]]:
     """The batches of a session, for a witness."""
     rows = database.rows("SELECT batch, identity, day, withheld FROM asked WHERE session = ?", (session,))
-    return [
-        {
-            "batch": bytes(batch).hex(),
-            "identity": bytes(who).hex(),
-            "day": day,
-            "withheld": None if withheld is None else bytes(withheld).hex(),
-        }
-        for batch, who, day, withheld in rows
-    ]
+    return [dict(zip(("batch", "identity", "day", "withheld"), row, strict=True)) for row in rows]
 
 
 def repeat_answers(
