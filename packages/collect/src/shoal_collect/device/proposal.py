@@ -16,15 +16,8 @@ from shoal_collect.matching.cylinders import Cylinder, Point
 from shoal_collect.matching.records import PREAMBLE_SLOTS, SLOTS
 from shoal_collect.matching.subtrajectories import most_points_in_pairs
 from shoal_collect.mix.messages import least_left
+from shoal_collect.roles import consent
 from shoal_collect.roles.admission import MOST_AREAS
-from shoal_collect.roles.consent import (
-    OPEN,
-    SHARED,
-    days_and_hours,
-    describe_collector,
-    describe_promise,
-    describe_terms,
-)
 from shoal_collect.roles.participant import Participant, blur
 from shoal_collect.roles.terms import Terms
 
@@ -86,9 +79,9 @@ class Plan:
         """What differs: controller, days and hours, thresholds."""
         minutes = [point.t_min for point in self.applied.original]
         return [
-            *describe_collector(self.terms),
-            days_and_hours(min(minutes), max(minutes)),
-            *describe_terms(self.terms),
+            *consent.describe_collector(self.terms),
+            consent.days_and_hours(min(minutes), max(minutes)),
+            *consent.describe_terms(self.terms),
             *(
                 f"The connection to {url} is not encrypted. Whoever carries it can read everything that "
                 f"{url} reads."
@@ -108,11 +101,11 @@ class Plan:
                 f"- {row.name}: {row.says}; {counted(row.n_met, 'point')}, {row.left_out} left out"
                 for row in rule_rows(self.profile, self.applied)
             ),
-            *SHARED,
-            describe_promise(self.profile.k, self.profile.trimming),
+            *consent.SHARED,
+            consent.describe_promise(self.profile.k, self.profile.trimming),
             *self.special,
             "What stays open, whatever you set:",
-            *(f"- {text}" for text in OPEN),
+            *(f"- {text}" for text in consent.OPEN),
         ]
 
 

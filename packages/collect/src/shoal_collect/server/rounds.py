@@ -11,13 +11,7 @@ from typing import Any, Final, NamedTuple
 from shoal_collect.crypto.sealing import mailbox_key
 from shoal_collect.crypto.signatures import SIGNATURE_BYTES, require_signature
 from shoal_collect.faults import PeerError
-from shoal_collect.roles.admission import (
-    period_at,
-    purpose_of,
-    read_stated_key,
-    require_token,
-    split_entry,
-)
+from shoal_collect.roles import admission
 from shoal_collect.roles.lottery import LOT_BYTES, MOST_RESTARTS, Lottery, divide, read_lot
 from shoal_collect.roles.terms import Terms
 from shoal_collect.roles.wire import channel_name
@@ -206,7 +200,7 @@ class Rounds:
         changes: dict[str, Any] = {}
         registrar = self._terms.registrar
         if registrar is not None:
-            period = period_at(now_s, registrar.days)
+            period = admission.period_at(now_s, registrar.days)
             changes["registrar"] = registrar.model_copy(update={"period": period})
         return self._terms.model_copy(update=changes)
 
@@ -242,7 +236,7 @@ class Rounds:
         with self._db.transaction():
             one = self._advance(name, now_s)
             registrar = one.terms.registrar
-            signed, token, statement = split_entry(message, admitted=registrar is not None)
+            signed, token, statement = admission.split_entry(message, admitted=registrar is not None)
             require_signature(identity, b"join", one.terms.join_text(name), signed)
             # an identity to which no letter can be sealed would stop every group that it falls into
             mailbox_key(identity)
@@ -251,10 +245,9 @@ class Rounds:
             )
             event = Event.JOIN if ticket is None else Event.AGAIN
             if registrar is not None:
-                purpose = purpose_of(self._key, registrar)
-                require_token(
-                    read_stated_key(bytes.fromhex(registrar.key), purpose, statement), identity, token
-                )
+                purpose = admission.purpose_of(self._key, registrar)
+                signer = admission.read_stated_key(bytes.fromhex(registrar.key), purpose, statement)
+                admission.require_token(signer, identity, token)
                 if event is Event.JOIN and one.phase is Phase.JOINING:
                     self._tokens.keep_statement(registrar.period, statement)
                     self._tokens.spend(identity, one.number, registrar.period)
@@ -394,7 +387,7 @@ class Rounds:
         ):
             self._advance(bytes(name), now_s)
         if self._terms.registrar is not None:
-            self._tokens.forget(period_at(now_s, self._terms.registrar.days) - 1)
+            self._tokens.forget(admission.period_at(now_s, self._terms.registrar.days) - 1)
 
     # what the database holds of a round
 

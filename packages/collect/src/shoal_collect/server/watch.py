@@ -49,10 +49,8 @@ class Watch:
     def fault(self, error: Exception) -> None:
         """Log a fault's type and place, but not its text."""
         self.add("faults", 1)
-        where = [
-            f"{Path(frame.filename).name}:{frame.lineno}"
-            for frame in traceback.extract_tb(error.__traceback__)[-1:]
-        ]
+        frames = traceback.extract_tb(error.__traceback__)[-1:]
+        where = [f"{Path(frame.filename).name}:{frame.lineno}" for frame in frames]
         _log(fault=type(error).__name__, where=where)
 
     def record_request(self, route: str, status: int, took_s: float, bytes_in: int, bytes_out: int) -> None:

@@ -235,18 +235,17 @@ class Database(AbstractContextManager["Database"]):
             # a new file is for its owner alone; when it cannot be made, SQLite says so better
             with suppress(OSError):
                 os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+        connection: sqlite3.Connection | None = None
         try:
             connection = sqlite3.connect(
                 path, isolation_level=None, check_same_thread=False, timeout=_PATIENCE_MS / 1000
             )
+            # what is deleted is overwritten
+            for setting in ("journal_mode = WAL", "synchronous = FULL", "secure_delete = ON"):
+                connection.execute(f"PRAGMA {setting}")
         except sqlite3.DatabaseError as error:
-            raise InputError(f"{path} cannot be used as a database ({error}); name another file") from error
-        try:
-            connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = FULL")
-            connection.execute("PRAGMA secure_delete = ON")  # what is deleted is overwritten
-        except sqlite3.DatabaseError as error:
-            connection.close()
+            if connection is not None:
+                connection.close()
             raise InputError(f"{path} cannot be used as a database ({error}); name another file") from error
         return connection
 

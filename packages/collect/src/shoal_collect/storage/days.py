@@ -222,14 +222,15 @@ class StoredReleases:
 
     def all(self, *, day: int | None = None, identifiers: Collection[str] | None = None) -> list[ReleaseRow]:
         """Releases that are not withdrawn, of one day or with these identifiers."""
-        releases = []
-        for identifier, stored_on, points in self._db.rows(
+        rows = self._db.rows(
             "SELECT identifier, day, points FROM record WHERE NOT EXISTS "
             "(SELECT 1 FROM withdrawal WHERE withdrawal.identifier = record.identifier) ORDER BY id"
-        ):
-            if (day is None or stored_on == day) and (identifiers is None or identifier in identifiers):
-                releases.append(ReleaseRow(identifier, int(stored_on), decode_points(bytes(points))))
-        return releases
+        )
+        return [
+            ReleaseRow(identifier, int(stored_on), decode_points(bytes(points)))
+            for identifier, stored_on, points in rows
+            if day in (None, stored_on) and (identifiers is None or identifier in identifiers)
+        ]
 
     def terms(self) -> list[dict[str, Any]]:
         """The terms of all rounds that drew groups, the oldest first."""
