@@ -51,7 +51,7 @@ def main() -> None:
         k=options.k - (options.reading == "self-included"),
         by_people=options.count == "people",
     )
-    print(json.dumps(simulate(people, setting, Chance(options.seed.to_bytes(32))).to_json(), indent=2))
+    print(json.dumps(vars(simulate(people, setting, Chance(options.seed.to_bytes(32)))), indent=2))
 
 
 if __name__ == "__main__":

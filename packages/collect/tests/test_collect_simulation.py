@@ -199,7 +199,7 @@ def test_who_has_nobody_beside_her_cannot_be_simulated() -> None:
 def test_the_simulation_runs_on_the_real_data(shared_data: Path) -> None:
     data = read(shared_data / "geolife_5min.parquet", snap=False)
     people = trips_of(data, 20, max_gap_s=1800, n_points=6, fold_dates=False)
-    row = simulate(people, Setting(bootstrap=8, by_people=True), Chance(seed(1))).to_json()
+    row = vars(simulate(people, Setting(bootstrap=8, by_people=True), Chance(seed(1))))
     assert row["people"] == 12
     assert 0 <= row["share_submitted"] <= 1 - row["phi_share_of_zeros"]
 

@@ -25,7 +25,6 @@ from shoal.io.formats.table import ARCHIVE, FORMATS
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.files import read_settings
 from shoal_collect.device import participation
-from shoal_collect.device import participation as own_releases
 from shoal_collect.device.disk import DeviceState, StateFolder
 from shoal_collect.device.http_client import Connection, RemoteServer, connect
 from shoal_collect.device.participation import Withdrawal
@@ -365,9 +364,8 @@ class Person:
     def fetch(self, identifier: str) -> tuple[int, tuple[Cylinder, ...]]:
         """A stored release: day and circles."""
         state = self._require_state()
-        day, points, _ = own_releases.fetch(
-            RemoteServer(self.at.server, self.at.ca), state.device, identifier
-        )
+        server = RemoteServer(self.at.server, self.at.ca)
+        day, points, _ = participation.fetch(server, state.device, identifier)
         return day, points
 
     def take_back(self, identifier: str) -> Withdrawal:
@@ -375,7 +373,7 @@ class Person:
         with self._lock:
             self._require_free()
             state = self._require_state()
-            back = own_releases.take_back(RemoteServer(self.at.server, self.at.ca), state.device, identifier)
+            back = participation.take_back(RemoteServer(self.at.server, self.at.ca), state.device, identifier)
             self.folder.save(state)
             return back
 

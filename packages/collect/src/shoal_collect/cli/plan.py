@@ -58,7 +58,7 @@ def plan(**options: Any) -> int:
             for k in _KS:
                 thresholds = Thresholds(theta_m=theta_m, theta_min=theta_min)
                 setting = Setting(bootstrap=first, thresholds=thresholds, k=k, by_people=True)
-                result = simulate(people, setting, Chance(bytes(32)), run).to_json()
+                result = vars(simulate(people, setting, Chance(bytes(32)), run))
                 yields.append({"theta_m": theta_m, "theta_min": theta_min, "k": k, "first": first, **result})
     worth = [row for row in yields if row["share_submitted"] >= _ENOUGH]
     proposal = max(worth, key=lambda row: (-row["theta_m"], row["k"])) if worth else None

@@ -61,20 +61,16 @@ class _Writer:
             return {"mpz": format(int(value), "x")}
         if isinstance(value, Enum):
             return {"enum": _name_of(type(value)), "of": value.name}
-        if type(value) is tuple:
-            return {"tuple": [self.write(item) for item in value]}
-        if type(value) is frozenset:
-            return {"frozenset": [self.write(item) for item in value]}
+        if type(value) in (tuple, frozenset):
+            return {type(value).__name__: [self.write(item) for item in value]}
         if isinstance(value, BaseModel):
             return {"model": _name_of(type(value)), "fields": value.model_dump(mode="json")}
         if id(value) in self._seen:
             return {"same": self._seen[id(value)]}
         self._seen[id(value)] = number = len(self._held)
         self._held.append(value)
-        if type(value) is list:
-            return {"list": [self.write(item) for item in value], "number": number}
-        if type(value) is set:
-            return {"set": [self.write(item) for item in value], "number": number}
+        if type(value) in (list, set):
+            return {type(value).__name__: [self.write(item) for item in value], "number": number}
         if type(value) is dict:
             pairs = [[self.write(key), self.write(item)] for key, item in value.items()]
             return {"dict": pairs, "number": number}

@@ -97,11 +97,9 @@ class News:
         is_due = abs(now_s - self._moved_s) >= _MOVE_EVERY_S
         with self._db.snapshot():
             newest = int(self._db.rows("SELECT COALESCE(MAX(id), 0) FROM letter")[0][0])
-            owners = (
-                []
-                if self._last is None or newest == self._last
-                else self._db.rows("SELECT DISTINCT owner FROM letter WHERE id > ?", (self._last,))
-            )
+            is_new = self._last is not None and newest != self._last
+            statement = "SELECT DISTINCT owner FROM letter WHERE id > ?"
+            owners = self._db.rows(statement, (self._last,)) if is_new else []
             rounds = self._db.rows(
                 f"SELECT name, phase, restarts, deadline_s FROM round WHERE phase IN {_LOTTERY}"  # noqa: S608  (names of ours)
             )

@@ -6,8 +6,8 @@ Questions go straight to the stored data: the counts are those of the protocol, 
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any, Final
+from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 
@@ -125,10 +125,6 @@ class Result:
     their_average_share: float
     phi_share_of_zeros: float
     phi_mean_of_others: float
-
-    def to_json(self) -> dict[str, Any]:
-        """A JSON document."""
-        return asdict(self)
 
 
 def simulate(people: Sequence[Trips], setting: Setting, chance: Chance, run: Run | None = None) -> Result:
