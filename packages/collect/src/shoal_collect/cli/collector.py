@@ -220,7 +220,7 @@ def _public_places(file: Path, days: int) -> Any:
     nargs=2,
     metavar="URL KEY",
     help="Keep a copy: take over closed days from the collector at this address, and check their roots. "
-    "KEY: its key, or an earlier one that leads to it.",
+    "KEY: its key.",
 )
 @click.option(
     "--registrar",
