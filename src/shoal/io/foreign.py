@@ -10,8 +10,9 @@ import pyarrow.compute as pc
 
 from shoal.errors import InputError, MisuseError, requiring_extra
 from shoal.io.columns.cell_codes import CellCodes, cells_of, system_of
-from shoal.io.columns.column_names import NAMES, TABLES, find_column
+from shoal.io.columns.column_names import NAMES, column_called, find_column
 from shoal.io.columns.meanings import divisor
+from shoal.io.columns.tables import TABLES
 from shoal.io.columns.times import Times
 from shoal.io.columns.value_ranges import Ranges, number_ranges, time_ranges
 from shoal.io.columns.values import Names, plain, points, stored
@@ -25,9 +26,8 @@ from shoal.runtime.arrays import Flags, Floats, Integers
 from shoal.units import counted
 
 ROLES: Final[Mapping[str, Sequence[str]]] = {
-    role: (*NAMES.get(role, ()), *names) for role, names in TABLES["published"].items()
+    role: (*NAMES.get(role, ()), *names) for role, names in TABLES["column_names"]["published"].items()
 }
-_COUNTS: Final = {"count", "counts", "trips", "people", "flow", "flows"}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -335,13 +335,11 @@ def _choose_columns(table: Table, requested: Mapping[str, str]) -> ColumnChoice:
     )
     if twice is not None:
         raise MisuseError(f"the column '{twice}' is named for two things; each needs a column of its own")
-    lower = {name.strip().lower(): name for name in reversed(table.columns)}
     if not requested:
-        _require_records(table, lower)
-    free = [role for role in ROLES if role not in chosen.by_role]
-    for role in free:
-        usual = next((lower[name] for name in ROLES[role] if name in lower), None)
-        if usual is not None and usual not in chosen.by_role.values():
+        _require_records(table)
+    for role in [role for role in ROLES if role not in chosen.by_role]:
+        usual = column_called(table.columns, ROLES[role])
+        if usual and usual not in chosen.by_role.values():
             chosen.by_role[role] = usual
     if table.geometry is not None and "geometry" not in chosen.by_role:
         chosen.by_role["geometry"] = table.geometry.column
@@ -369,10 +367,12 @@ def _choose_columns(table: Table, requested: Mapping[str, str]) -> ColumnChoice:
     return chosen
 
 
-def _require_records(table: Table, lower: Mapping[str, str]) -> None:
-    has_zones = "zone" in lower or {"origin", "destination"} <= lower.keys()
-    if has_zones and lower.keys() & _COUNTS and not any(name in lower for name in ROLES["id"]):
-        kind = "flows" if "origin" in lower else "presence"
+def _require_records(table: Table) -> None:
+    columns = {name.strip().lower() for name in table.columns}
+    has_zones = "zone" in columns or {"origin", "destination"} <= columns
+    counts, ids = TABLES["column_names"]["counts"]["counts"], ROLES["id"]
+    if has_zones and not columns.isdisjoint(counts) and columns.isdisjoint(ids):
+        kind = "flows" if "origin" in columns else "presence"
         raise InputError(
             f"{table.name} is a table of counts, not of records (columns {', '.join(table.columns[:30])}); "
             f"check what its hidden cells tell: --kind {kind} in place of --raw; or name the columns of "
@@ -380,9 +380,8 @@ def _require_records(table: Table, lower: Mapping[str, str]) -> None:
         )
 
 
-def _find_date_column(table: Table, chosen: ColumnChoice, requested: Mapping[str, str]) -> str | None:
-    """The column of dates, when the time column is called hour and was not requested."""
+def _find_date_column(table: Table, chosen: ColumnChoice, requested: Mapping[str, str]) -> str:
+    """The column of dates, when the time column is called hour and was not requested; else empty."""
     if "time" in requested or chosen.by_role.get("time", "").strip().lower() != "hour":
-        return None
-    lower = {name.strip().lower(): name for name in table.columns}
-    return next((lower[name] for name in ("date", "day") if name in lower), None)
+        return ""
+    return column_called(table.columns, ("date", "day"))

@@ -4,29 +4,13 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from shoal.io.columns.column_names import TABLES
 from shoal.io.columns.land import on_land
+from shoal.io.columns.tables import TABLES
 from shoal.model.projection import WGS84, transform
 from shoal.runtime.arrays import Floats
 
+_TABLE: Final = TABLES["advice"]
 _ENOUGH: Final = 0.9  # of the positions are on land
-_UNITS: Final = (  # what whole numbers of degrees may be, and the ending of a name that says so
-    *((f"degrees times {10**power:,}", 10.0**power, f"e{power}") for power in range(9, 1, -1)),
-    ("thousandths of a second of arc", 3.6e6, "mas"),
-    ("ten-thousandths of a minute of arc (AIS)", 6e5, ""),
-    ("thousandths of a minute of arc", 6e4, ""),
-    ("tenths of a second of arc", 3.6e4, ""),
-    ("seconds of arc", 3600.0, "arcsec"),
-    ("minutes of arc", 60.0, ""),
-    ("semicircles", 2**31 / 180, "semicircles"),
-    ("semicircles of 24 bits", 2**23 / 180, ""),
-)
-_IN_ONE_NUMBER: Final = (
-    ("degrees and minutes in one number", 1.0, 1),
-    ("degrees and minutes in one number, times 10,000", 1e4, 1),
-    ("degrees, minutes and seconds in one number", 1.0, 2),
-)
-_NAMED: Final = frozenset({"e5", "e6", "e7", "mas", "arcsec", "semicircles"})
 _NOWHERE_DEG: Final = 1.0  # numbers this near to 0 N 0 E fit any unit
 
 
@@ -43,11 +27,11 @@ def advise_degrees(lon: Floats, lat: Floats) -> str:
     """
     guesses = [
         f"{what} ({place(*_scaled_down(lon, lat, unit))}): divide by {unit:,.0f}"
-        + (f", or call them lat_{name} and lon_{name}" if name in _NAMED else "")
-        for what, unit, name in _UNITS
+        + (f", or call them lat_{name} and lon_{name}" if name else "")
+        for what, unit, name in _TABLE["units"]
         if _fits(*_scaled_down(lon, lat, unit)) and (np.abs(lat) > 180).any()
     ]
-    for what, scale, parts in _IN_ONE_NUMBER:
+    for what, scale, parts in _TABLE["in_one_number"]:
         degrees = _from_parts(lon / scale, parts), _from_parts(lat / scale, parts)
         if _fits(*degrees):
             guesses.append(f"{what} ({place(*degrees)}): convert them to decimal degrees")
@@ -92,7 +76,7 @@ def _from_parts(values: Floats, parts: int) -> Floats:
 
 
 class Plane(NamedTuple):
-    """A plane of a country or of maps, and its coordinates there in km (``column_names.toml``)."""
+    """A plane of a country or of maps, and its coordinates there in km (``advice.toml``)."""
 
     crs: str
     country: str
@@ -102,7 +86,7 @@ class Plane(NamedTuple):
     north: int
 
 
-PLANES: Final = [Plane(*row) for row in TABLES["planes"]["rows"]]
+PLANES: Final = [Plane(*row) for row in _TABLE["planes"]]
 _KM: Final = 1000.0
 _MERCATOR_M: Final = 2.0038e7  # half of the equator, as web maps have it
 _SMALLEST_M: Final = 10_000.0  # numbers nearer to 0 than this look like any local plane

@@ -7,16 +7,17 @@ footprint; the account tells how large the footprints are.
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from shoal.errors import InputError, MissingExtraError, MisuseError
-from shoal.io.columns.column_names import CELLS, NAMES, find_column
+from shoal.io.columns.column_names import CELLS, column_called, find_column, usual_columns
 from shoal.io.columns.place_text import read_place_text
 from shoal.io.columns.presets import apply_preset
-from shoal.io.columns.values import Names, is_text, numbers, plain, stored
+from shoal.io.columns.tables import TABLES
+from shoal.io.columns.values import Names, is_text, numbers, plain, stored, with_columns
 from shoal.io.formats import gis_files
 from shoal.io.formats.input_table import Table, reshape
 from shoal.io.sources.openers import openers
@@ -26,20 +27,12 @@ from shoal.model.projection import WGS84, is_geographic, transform
 from shoal.runtime.arrays import Flags, Floats
 from shoal.units import counted, show_m
 
-_AREAS: Final = ("geometry", "geom", "wkt", "footprint", "polygon")
-_BOUNDS: Final = (
-    ("lon_min", "lat_min", "lon_max", "lat_max"),
-    ("min_lon", "min_lat", "max_lon", "max_lat"),
-    ("lon_from", "lat_from", "lon_to", "lat_to"),
-)
-_SIDES: Final = (("width_m", "width"), ("height_m", "height"))
-_RADII: Final = ("radius_m", "radius", "range_m", "range")
+_USUAL: Final = TABLES["column_names"]["cells"]
 _METERS_PER_DEGREE: Final = 111_195.0  # of the mean sphere: an extent is told to two digits
 _POLYGON: Final = b'Polygon"'
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Places:
+class Places(NamedTuple):
     """Cells, float64 [n]: center in degrees, extent in meters (nan = unknown)."""
 
     lon: Floats
@@ -69,43 +62,31 @@ class Layout:
         return [name for name in columns if name]
 
 
-def holds_areas(path: Path) -> bool:
-    """Whether a file is GeoJSON with polygons, which need a geometry library."""
-    return path.suffix.lower() in {".geojson", ".json"} and _POLYGON in path.read_bytes()
-
-
 def layout_of(table: Table) -> Layout:
     """The columns of positions of a table; raises InputError without any."""
-    column_of = {name.strip().lower(): name for name in table.columns}
-    named = [
-        [name for name in table.columns if name.strip().lower() in NAMES[role]] for role in ("lon", "lat")
-    ]
-    centers = tuple(names[0] for names in named if len(names) == 1)
-    if len(centers) < len(named):
-        centers = ()
+    named = [usual_columns(table, role) for role in ("lon", "lat")]
+    centers = tuple(names[0] for names in named) if all(len(names) == 1 for names in named) else ()
     if table.geometry is not None:
         if table.geometry.crs is None:
             raise InputError(f"{table.name} does not say of which reference system its geometry is")
         if not centers:
             return Layout(area=table.geometry.column, crs=table.geometry.crs)
-    else:
-        area = next((column_of[name] for name in _AREAS if name in column_of), "")
-        if area:
-            return Layout(area=area)
-    for bounds in _BOUNDS:
-        if all(name in column_of for name in bounds):
-            return Layout(bounds=tuple(column_of[name] for name in bounds))
+    elif area := column_called(table.columns, _USUAL["areas"]):
+        return Layout(area=area)
+    for corners in _USUAL["corners"]:
+        bounds = tuple(column_called(table.columns, [corner]) for corner in corners)
+        if all(bounds):
+            return Layout(bounds=bounds)
     if not centers:
         raise InputError(
             f"{table.name} needs one column of latitudes and one of longitudes, called lat and lon, or "
             "footprints: polygons, or lon_min, lat_min, lon_max and lat_max "
             f"(found: {', '.join(table.columns[:30])})"
         )
-    sides = tuple(column_of[name] for names in _SIDES for name in names if name in column_of)
-    if len(sides) == len(_SIDES):
+    sides = tuple(column_called(table.columns, names) for names in _USUAL["sides"])
+    if all(sides):
         return Layout(center=centers, sides=sides)
-    radius = next((column_of[name] for name in _RADII if name in column_of), "")
-    return Layout(center=centers, radius=radius)
+    return Layout(center=centers, radius=column_called(table.columns, _USUAL["radius"]))
 
 
 def read_places(batch: pa.RecordBatch, layout: Layout, where: str) -> Places:
@@ -164,7 +145,6 @@ def _bounds_of(column: pa.Array, where: str) -> tuple[Floats, Floats, Floats, Fl
 
 UNKNOWN: Final = say("row.unknown_cell", "cell that is not in the table of cells")
 CENTERED: Final = say("row.centered", "records at the center of their cell's footprint")
-_COLUMNS: Final = ("lon", "lat", "width_m", "height_m")
 
 
 def prepare_table(table: Table, reading: Reading) -> tuple[Table, Reading]:
@@ -200,10 +180,7 @@ def join_cells(table: Table, reading: Reading) -> tuple[Table, Reading]:
             table.unreadable[UNKNOWN] += lost
             batch, rows = batch.filter(pa.array(is_known)), rows[is_known]
         table.repaired[CENTERED] += int(np.count_nonzero(extended[rows]))
-        columns = {name: batch.column(name) for name in batch.schema.names if name not in {"lat", "lon"}}
-        return pa.record_batch(
-            {**columns, "lat": pa.array(cells.lat[rows]), "lon": pa.array(cells.lon[rows])}
-        )
+        return with_columns(batch, {"lat": pa.array(cells.lat[rows]), "lon": pa.array(cells.lon[rows])})
 
     text = "positions are those of the cells in column '{column}'"
     table.notes.append(say("reading.cells", text, column=place))
@@ -243,7 +220,8 @@ def read_cells(reading: Reading) -> tuple[dict[str, int], Places]:
     if not path.exists():
         raise InputError(f"no table of cells {path.name}; give its path with --cells")
     name, waiting = openers(path, Reading())
-    if path.is_file() and holds_areas(path):
+    may_hold_areas = path.is_file() and path.suffix.lower() in {".geojson", ".json"}
+    if may_hold_areas and _POLYGON in path.read_bytes():  # which need a geometry library
         name, waiting = path.name, [partial(gis_files.open_table, path, Reading())]
     names = Names()
     codes, places = [], []
@@ -257,12 +235,12 @@ def read_cells(reading: Reading) -> tuple[dict[str, int], Places]:
     if not codes:
         raise InputError(f"the table of cells {name} holds no rows")
     code = np.concatenate(codes)
-    every = Places(**{role: np.concatenate([getattr(cell, role) for cell in places]) for role in _COLUMNS})
+    every = Places(*map(np.concatenate, zip(*places, strict=True)))
     sound = np.flatnonzero(np.isfinite(every.lat) & np.isfinite(every.lon) & (code >= 0))
     if not sound.size:
         raise InputError(f"no row of the table of cells {name} tells where its cell is")
     row_of = {names.texts[code[row]]: row for row in sound.tolist()}
-    values = np.stack([getattr(every, role) for role in _COLUMNS], axis=1)
+    values = np.stack(every, axis=1)
     last = values[[row_of[names.texts[cell]] for cell in code[sound]]]
     same = (values[sound] == last) | (np.isnan(values[sound]) & np.isnan(last))
     if moved := int(np.count_nonzero(~same.all(axis=1))):
@@ -276,10 +254,8 @@ def read_cells(reading: Reading) -> tuple[dict[str, int], Places]:
 def _cell_column(table: Table, requested: str | None, but: str | None = None) -> str:
     if requested is not None:
         return find_column(table, requested)
-    lower = {column.strip().lower(): column for column in table.columns if column != but}
-    for usual in (*CELLS, "id"):
-        if usual in lower:
-            return lower[usual]
+    if usual := column_called([column for column in table.columns if column != but], (*CELLS, "id")):
+        return usual
     raise InputError(
         f"no column of cells in {table.name} (found: {', '.join(table.columns[:30])}); name it with --cell-id"
     )

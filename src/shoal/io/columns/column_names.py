@@ -1,9 +1,7 @@
 """The role of each column: recognized names, and the caller's."""
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Final
 
 from shoal.errors import InputError, MisuseError
@@ -16,12 +14,13 @@ from shoal.io.columns.meanings import (
     split_unit,
     zone_columns,
 )
+from shoal.io.columns.tables import TABLES
 from shoal.io.formats.input_table import Geometry, Table
 from shoal.model.intake import Reading
 
-TABLES: Final = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+_TABLE: Final = TABLES["column_names"]
 NAMES: Final[Mapping[str, Sequence[str]]] = {
-    role: names for role, names in TABLES["recognized"].items() if role != "cell"
+    role: names for role, names in _TABLE["recognized"].items() if role != "cell"
 }
 WORDS: Final = {
     "id": "id",
@@ -33,7 +32,7 @@ WORDS: Final = {
     "person": "person",
 }
 RECOGNIZED: Final = frozenset(name for names in NAMES.values() for name in names)
-CELLS: Final[Sequence[str]] = TABLES["recognized"]["cell"]
+CELLS: Final[Sequence[str]] = _TABLE["recognized"]["cell"]
 _MOST_NAMES: Final = 30  # of columns that an error shows
 
 
@@ -169,9 +168,21 @@ def _required(table: Table, role: str, requested: str | None) -> str:
 
 def _candidates(table: Table, role: str) -> list[str]:
     """Columns of the usual names, else those with a unit in their name, such as "Latitude [deg]"."""
-    usual = [name for name in table.columns if name.strip().lower() in NAMES[role]]
     with_unit = [name for name in table.columns if split_unit(name)[0] in NAMES[role]]
-    return usual or [name for name in with_unit if split_unit(name)[1] in UNITS.get(role, ())]
+    return usual_columns(table, role) or [
+        name for name in with_unit if split_unit(name)[1] in UNITS.get(role, ())
+    ]
+
+
+def usual_columns(table: Table, role: str) -> list[str]:
+    """The columns with one of the usual names of a role."""
+    return [name for name in table.columns if name.strip().lower() in NAMES[role]]
+
+
+def column_called(columns: Sequence[str], names: Sequence[str]) -> str:
+    """The column of the first of some names that one has; empty if none has any."""
+    lower = {column.strip().lower(): column for column in reversed(columns)}
+    return next((lower[name] for name in names if name in lower), "")
 
 
 def find_column(table: Table, requested: str) -> str:

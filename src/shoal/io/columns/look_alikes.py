@@ -2,32 +2,25 @@
 
 import html
 import re
-import tomllib
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from decimal import Decimal
 from itertools import chain
-from pathlib import Path
 from typing import Final
 from urllib.parse import unquote
 
 import numpy as np
 import pyarrow as pa
 
-_TEXTS: Final = {
-    kind: "|".join(patterns)
-    for kind, patterns in tomllib.loads(
-        Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
-    ).items()
+from shoal.io.columns.tables import TABLES, expressions
+
+_TABLE: Final = TABLES["look_alikes"]
+_TEXTS: Final = {kind: "|".join(_TABLE[kind]) for kind in ("nobody", "nobody_in_brackets", "shared")}
+_PATTERNS: Final = {
+    name: re.compile(pattern) for name, pattern in expressions(_TABLE["patterns"], _TEXTS).items()
 }
-_NOBODY: Final = re.compile(
-    rf"{_TEXTS['nobody']}|[(\[<#{{'\"]?(?:{_TEXTS['nobody_in_brackets']})[)\]>!}}'\"]?", re.IGNORECASE
-)
-# words, numbers of one digit, in a row, and the largest of a type
-_SHARED_WORD: Final = re.compile(_TEXTS["shared"], re.IGNORECASE)
-_SHARED_NUMBER: Final = re.compile(r"(?:-?0+|-0*1|-9+|9{3,}|([1-8])\1{5,})(?:\.0)?")
 _SHARED_NUMBERS: Final = frozenset(  # also the id that Android 2.2 gave to all, and a default serial number
     ["9774d56d682e549c", "0123456789abcdef", "0123456789ABCDEF"]
     + [str(number) for bits in (15, 16, 31, 32, 63, 64) for number in (2**bits - 1, -(2**bits))]
@@ -35,45 +28,24 @@ _SHARED_NUMBERS: Final = frozenset(  # also the id that Android 2.2 gave to all,
 )
 EXACT: Final = {16: 2**11, 32: 2**24, 64: 2**53}  # whole numbers below are exact in so many bits
 _AT_ONCE: Final = 1 << 16
-# programs write the exponent with a sign or the number with a point: 12e3 may be hexadecimal
-_NUMBER: Final = re.compile(r"([+-]?)([0-9]+)(?:[.,]([0-9]*))?(?:(?<=[.,0-9])e([+-]?[0-9]{1,3}))?")
-_GROUPS: Final = re.compile(r"[+-]?[0-9]{1,3}(?:[,'\u2019_][0-9]{3})+")
 _DECIMALS: Final = 9  # of a number that a program computed
-_ESCAPED: Final = re.compile(r"\\(?:u([0-9a-f]{4})|x([0-9a-f]{2})|[nrt0])")
-_LOST_LETTER: Final = re.compile(r"\ufffd|[^\W\d_]\?[^\W\d_]")
-# what programs write around an id: quotes, brackets, a scheme, a formula, a type
-_AROUND: Final = re.compile(
-    r"""^(?:[=#]|[bu](?=['"])|objectid(?=\()|(?:mailto|tel|sms|sips?|xmpp|acct|urn:uuid):)?[\[({<'"\u201c\u2018\xab`]*"""
-    r"""|[\])}>'"\u201d\u2019\xbb`,;=]+\.?$"""
-)
-# small Cyrillic and Greek letters that have, small or large, the look of Latin ones; quotes and dashes
-_LATIN: Final = str.maketrans(
-    "авекмнорстухіјѕαβεζηικμνορτυχ\u2019\u2018\u2010\u2011\u2013\u2014\u2212",
-    "abekmhopctyxijsabezhikmnoptyx''-----",
-)
-_MAILBOX: Final = re.compile(r"^[^<>]*<([^<>@\s]+@[^<>\s]+)>$")  # Ann Lee <ann@ex.org>
+_LATIN: Final = str.maketrans(*_TABLE["letters"].values())
 _UUID: Final = 36  # characters with hyphens
-_USUAL: Final = re.compile(r"[g-z][a-z.@/-]*\w{,2}")  # no number; no blanks and no quotes
 _ASCII_UNSEEN: Final = dict.fromkeys([*range(33), 127])
 _UNSEEN: Final = frozenset({"Cc", "Cf", "Zs", "Zl", "Zp"})  # controls, marks of format and blanks
-# letters and marks without a glyph, and variation selectors
-_NO_GLYPH: Final = re.compile(
-    "[\u0307\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\uffa0\ufe00-\ufe0f\U000e0100-\U000e01ef]"
-)
-_ADDRESS: Final = re.compile("[0-9a-f]{12,}")  # of a network; or a UUID
 _FEWEST_SIGNS, _FEWEST_DIGITS = 5, 3  # of an id that programs write with and without hyphens (phones, plates)
 
 
 def names_nobody(text: str) -> bool:
     """Whether an id is a text for no value, such as null, N/A or -."""
-    return (len(text) < _UUID or text[0] in "0fF") and _NOBODY.fullmatch(text) is not None
+    return (len(text) < _UUID or text[0] in "0fF") and _PATTERNS["names_nobody"].fullmatch(text) is not None
 
 
 def may_be_shared(text: str) -> bool:
     """Whether programs write an id for all whom they do not know: guest, -1, 0, 999999 or 1234567890."""
     if text[0] not in "-0123456789":
-        return _SHARED_WORD.fullmatch(text) is not None
-    return text in _SHARED_NUMBERS or _SHARED_NUMBER.fullmatch(text) is not None
+        return _PATTERNS["shared_word"].fullmatch(text) is not None
+    return text in _SHARED_NUMBERS or _PATTERNS["shared_number"].fullmatch(text) is not None
 
 
 def has_lost_digits(text: str) -> bool:
@@ -89,7 +61,7 @@ def has_lost_digits(text: str) -> bool:
 
 def has_lost_letters(text: str) -> bool:
     """Whether a program wrote a sign for a letter that it did not know (J?rgen)."""
-    return ("?" in text or "\ufffd" in text) and _LOST_LETTER.search(text) is not None
+    return ("?" in text or "\ufffd" in text) and _PATTERNS["lost_letter"].search(text) is not None
 
 
 def find_look_alikes(ids: Sequence[str] | pa.Array) -> list[list[str]]:
@@ -129,17 +101,17 @@ def _appearance(text: str) -> tuple[str, tuple[int, ...]]:
             return ((text.lstrip("0") or "0") if text.isdigit() else text.removeprefix("0x")), ()
         if len(text) == _UUID and text.count("-") == 4:
             return text.replace("-", ""), ()
-        if _USUAL.fullmatch(text):
+        if _PATTERNS["usual"].fullmatch(text):
             return text, ()
     text = _decoded(text)
     text = text.lower().translate(_ASCII_UNSEEN) if text.isascii() else _folded(text).translate(_LATIN)
-    text = _AROUND.sub("", _MAILBOX.sub(r"\1", text)) or text
-    if _GROUPS.fullmatch(text):
+    text = _PATTERNS["around"].sub("", _PATTERNS["mailbox"].sub(r"\1", text)) or text
+    if _PATTERNS["groups"].fullmatch(text):
         text = re.sub("[^0-9+-]", "", text)
     if number := _number(text):
         return f"{_value(number):.{_DECIMALS}f}".rstrip("0").rstrip("."), ()
     signs = "".join(filter(str.isalnum, text)).removeprefix("0x")
-    is_address = _ADDRESS.fullmatch(signs) is not None and not signs.isdigit()
+    is_address = _PATTERNS["address"].fullmatch(signs) is not None and not signs.isdigit()
     is_long = len(signs) >= _FEWEST_SIGNS and sum(map(str.isdigit, signs)) >= _FEWEST_DIGITS
     gaps = tuple(place for place, sign in enumerate(text) if is_long and not sign.isalnum())
     if not (is_address or is_long):
@@ -149,7 +121,9 @@ def _appearance(text: str) -> tuple[str, tuple[int, ...]]:
 
 def _folded(text: str) -> str:
     text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-    visible = (sign for sign in _NO_GLYPH.sub("", text) if unicodedata.category(sign) not in _UNSEEN)
+    visible = (
+        sign for sign in _PATTERNS["no_glyph"].sub("", text) if unicodedata.category(sign) not in _UNSEEN
+    )
     return "".join(str(unicodedata.decimal(sign, sign)) for sign in visible)
 
 
@@ -160,7 +134,7 @@ def _decoded(text: str) -> str:
     if "%" in text:
         text = unquote(text)
     if "\\" in text:
-        text = _ESCAPED.sub(lambda match: chr(int(match[1] or match[2] or "20", 16)), text)
+        text = _PATTERNS["escaped"].sub(lambda match: chr(int(match[1] or match[2] or "20", 16)), text)
     for encoding in () if text.isascii() else ("cp1252", "latin-1") * 2:
         with suppress(UnicodeError):
             text = text.encode(encoding).decode()
@@ -168,7 +142,7 @@ def _decoded(text: str) -> str:
 
 
 def _number(text: str) -> re.Match[str] | None:
-    match = _NUMBER.fullmatch(text)
+    match = _PATTERNS["number"].fullmatch(text)
     if match is None or (match[4] and match[3] is None and match[4][0] not in "+-"):
         return None
     return match

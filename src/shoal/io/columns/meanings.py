@@ -1,9 +1,7 @@
 """Columns that change what others mean: hemispheres, zones of a plane, days beside clocks; units in names."""
 
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Final
 
 import numpy as np
@@ -12,47 +10,28 @@ import pyarrow.compute as pc
 
 from shoal.errors import InputError
 from shoal.io.columns.counting import Counting
+from shoal.io.columns.tables import TABLES
 from shoal.io.columns.values import is_text, plain
 from shoal.runtime.arrays import Floats, Integers
 
-_TABLES: Final = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+_TABLES: Final = TABLES["meanings"]
 _AXES: Final = {axis: _TABLES["hemispheres"][axis] for axis in ("lat", "lon")}
 _MARK, _PART = (f"(?:{'|'.join(_TABLES['hemispheres'][kind])})" for kind in ("mark", "part"))
 _EITHER_SIDE: Final = "o"  # east or west
-_QUADRANTS: Final = frozenset({"ne", "nw", "se", "sw"})
-_FLAGS: Final = {
-    word: sign for kind, sign in (("negative", -1), ("positive", 1)) for word in _TABLES["flags"][kind]
-}
 _ODD: Final = 0.1  # of the values of a column of hemispheres, at most
 _MOST_TRIED: Final = 4  # columns that may tell the hemisphere of a coordinate
 
 _BESIDE: Final = {kind: re.compile("|".join(names)) for kind, names in _TABLES["beside"].items()}
-_OFFSET: Final = re.compile(r"[+-]\d{1,2}(:?\d{2})?|[a-z]+(/[a-z_-]+){1,2}", re.IGNORECASE)
+_PATTERNS: Final = {name: re.compile(pattern) for name, pattern in _TABLES["patterns"].items()}
 _MOST_TEXTS: Final = 1000  # of which all are zones
 _SOME: Final = 3  # dates beside the times
-_ZONE_OF_NAME: Final = re.compile(  # a zone other than UTC
-    r"(?:^|[\W_])(local|lokal|ce?s?t|mesz?|[aecmp][sd]t|jst|ist|kst|msk|bst|a[cew][sd]t|brt|[cew]at|sast|nz[sd]t|hkt|sgt|"
-    r"(?:utc|gmt)\s*[+-]\s*\d+|[a-z]+/[a-z_]+)(?=$|[\W_])",
-    re.IGNORECASE,
-)
-_OF_UTM: Final = re.compile(r"(\d{1,2})\s*([C-HJ-NP-X])?(?:orth|outh)?", re.IGNORECASE)
-_OF_EPSG: Final = re.compile(r"(?:EPSG:{1,2}(?:\d*:)?)?(\d{4,6})", re.IGNORECASE)
 
-_UNIT: Final = re.compile(
-    r"(?:[\s_\[(./-]+([^\W\d_]+\d?|°)|(?<=[a-z])(Ms|Us|Ns|Millis|Micros|Nanos|Seconds))[\])]?\s*"
-)
 _TIME_UNITS: Final = {word: unit for unit, words in _TABLES["units_of_times"].items() for word in words}
 E7: Final = 1e7
 OVERFLOW_DEG: Final = 2**32 / E7
-_PER_DEGREE: Final[Mapping[str, float]] = {
-    **_TABLES["units"]["per_degree"],
-    **dict.fromkeys(_TABLES["units"]["radians"], np.pi / 180),
-    **dict.fromkeys(_TABLES["units"]["grads"], 1 / 0.9),
-    "semicircles": 2**31 / 180,
-}
+_PER_DEGREE: Final[Mapping[str, float]] = _TABLES["units"]["per_degree"]
 _PER_METER: Final[Mapping[str, float]] = _TABLES["units"]["per_meter"]
 _PLAIN, _UNREAD = (frozenset(_TABLES["units"][kind]) for kind in ("plain", "unread"))
-_TURNED: Final = re.compile(r"[\W_]°?\s*(?:w|west|s|south)[\W_]*$|colat|polar|zenith", re.IGNORECASE)
 
 UNITS: Final = {  # that a column's name may state, by its role
     "time": frozenset({*_TIME_UNITS, "utc"}),
@@ -70,7 +49,7 @@ def split_unit(name: str) -> tuple[str, str]:
     (('latitude', 'deg'), ('timestamp', 'ms'), ('lat', 'e7'), ('user_id', ''))
     """
     name = name.strip()
-    match = re.fullmatch(rf"(.+?){_UNIT.pattern}", name)
+    match = _PATTERNS["unit"].fullmatch(name)
     unit = (match[2] or match[3]).lower() if match else ""
     if match is None or unit not in {*_TIME_UNITS, *_PER_DEGREE, *_PER_METER, *_PLAIN, *_UNREAD}:
         return name.lower(), ""
@@ -86,7 +65,7 @@ def unit_of_time(name: str) -> str | None:
 
 def zone_in_name(name: str) -> str:
     """The zone of times that a column's name states, such as CET; empty without one, and for UTC."""
-    match = _ZONE_OF_NAME.search(name)
+    match = _PATTERNS["zone_of_name"].search(name)
     return match[1] if match else ""
 
 
@@ -96,7 +75,7 @@ def divisor(name: str, *, angle: bool) -> float:
     Raises InputError for a unit that shoal does not read.
     """
     unit = split_unit(name)[1] or ("e7" if name.strip().lower().endswith("e7") else "")
-    if angle and _TURNED.search(name):
+    if angle and _PATTERNS["turned"].search(name):
         raise InputError(
             f"the name of the column '{name}' says that its degrees count to the west or south, or from "
             "a pole; write them to the east and north of (0, 0), and rename the column"
@@ -145,9 +124,8 @@ def signs(column: pa.Array, axis: str, name: str) -> Integers | None:
     turned, right = (bool(re.search(words, compact)) for words in ("neg|south|west", "north|east"))
     flag = turned != right and sure
     words = {word: sign for sign, side in zip((1, -1), _TABLES["sides"][axis], strict=True) for word in side}
-    words |= {quadrant: words[quadrant[axis == "lon"]] for quadrant in _QUADRANTS}
     if flag:
-        words = {word: -sign if right else sign for word, sign in _FLAGS.items()}
+        words = {word: -sign if right else sign for word, sign in _TABLES["flags"]["minus"].items()}
     elif sure and re.search("sign|sgn|mult|factor", compact):
         words |= _TABLES["signs"]
     texts = [str(value).strip(" .°").lower().removesuffix(".0") for value in coded.dictionary.to_pylist()]
@@ -186,7 +164,7 @@ def zones(batch: pa.RecordBatch, columns: Sequence[str], first: str) -> set[str]
     unique = pc.unique(pc.binary_join_element_wise(*parts, "")).to_pylist()
     texts = {text.strip().removesuffix(".0") for text in unique} - {""}
     sure = len(columns) > 1 or bool(re.search("utm|epsg|srid|crs|easting", _compact(columns[0] + first)))
-    found = [(_OF_EPSG.fullmatch(text), _OF_UTM.fullmatch(text)) for text in texts]
+    found = [(_PATTERNS["of_epsg"].fullmatch(text), _PATTERNS["of_utm"].fullmatch(text)) for text in texts]
     return texts if all(code or (zone and (zone[2] or sure)) for code, zone in found) else set()
 
 
@@ -200,9 +178,9 @@ def advise_crs(zone: str) -> str:
     >>> advise_crs("31")
     '--crs EPSG:32631 (north of the equator) or --crs EPSG:32731 (south of it)'
     """
-    if code := _OF_EPSG.fullmatch(zone):
+    if code := _PATTERNS["of_epsg"].fullmatch(zone):
         return f"--crs EPSG:{code[1]}"
-    match = _OF_UTM.fullmatch(zone)
+    match = _PATTERNS["of_utm"].fullmatch(zone)
     number, letter = (int(match[1]), (match[2] or "S").upper()) if match else (0, "S")
     north, south = f"--crs EPSG:{32600 + number}", f"--crs EPSG:{32700 + number}"
     if letter == "S":  # the south, or the band from 32 to 40 degrees north
@@ -212,7 +190,10 @@ def advise_crs(zone: str) -> str:
 
 def contradicts(zone: str, crs: str) -> bool:
     """Whether a system is of another zone of UTM."""
-    match, code = _OF_UTM.fullmatch(zone), re.fullmatch(r"EPSG:(?:32[67]|258|269)(\d\d)", crs, re.IGNORECASE)
+    match, code = (
+        _PATTERNS["of_utm"].fullmatch(zone),
+        re.fullmatch(r"EPSG:(?:32[67]|258|269)(\d\d)", crs, re.IGNORECASE),
+    )
     return match is not None and code is not None and int(match[1]) != int(code[1])
 
 
@@ -242,7 +223,10 @@ class TimeNeighbors(Counting):
             halves = {re.sub(r"[.\s]", "", text).lower() for text in texts}
             if halves and (halves <= {*_TABLES["flags"]["halves_of_days"]} or halves == {"a", "p"}):
                 self.halves_by_value.append(name)
-            elif texts and all(_ZONE_OF_NAME.fullmatch(text) or _OFFSET.fullmatch(text) for text in texts):
+            elif texts and all(
+                _PATTERNS["zone_of_name"].fullmatch(text) or _PATTERNS["offset"].fullmatch(text)
+                for text in texts
+            ):
                 self.zones_by_value.append(name)
 
 

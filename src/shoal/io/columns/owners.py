@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from shoal.errors import InputError
-from shoal.io.columns.column_names import TABLES
+from shoal.io.columns.tables import TABLES
 from shoal.io.formats.input_table import Owner, Table, add_constants
 from shoal.messages import say
 from shoal.model.intake import Reading
@@ -48,7 +48,7 @@ def stem_of(name: str) -> str:
 
 
 _PEOPLE, _SHARED, _USERS, _AT_SEA, _OTHER_THINGS, _PERHAPS = (
-    frozenset(TABLES["people"][kind])
+    frozenset(TABLES["column_names"]["people"][kind])
     for kind in ("people", "shared", "users", "at_sea", "other_things", "perhaps")
 )
 _IDS: Final = frozenset({"id", "identifier", "uid", "uuid", "guid", "oid", "hash"})

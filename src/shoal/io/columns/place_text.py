@@ -14,33 +14,19 @@ import pyarrow.compute as pc
 from shoal.errors import InputError
 from shoal.io.columns.cell_codes import cells_of, system_of
 from shoal.io.columns.column_names import CELLS, NAMES
+from shoal.io.columns.tables import TABLES, expressions
 from shoal.io.columns.time_text import shape_of
-from shoal.io.columns.values import has_value, is_text, plain, points
+from shoal.io.columns.values import has_value, is_text, plain, points, with_columns
 from shoal.io.formats.input_table import Table, reshape
 from shoal.messages import say
 from shoal.model.intake import Reading
 from shoal.runtime.arrays import Floats
 
-_COLUMN: Final = re.compile(
-    r"(the)?(geometry|geom|geo|shape|wkt|ewkt|wkb|ewkb)(wkt|wkb|json|point|geometry|geom)?|stas(text|binary|e?wk[tb]|geojson)|"
-    r"(gps|geo|lastknown)?(point|location|loc|position|pos|coordinates?|coords?|lat(itude)?lon(g|gitude)?|"
-    r"lat(itude)?lng|lon(g|gitude)?lat(itude)?|lnglat|gps)|geohash|gh"
-)
-_NUMBER: Final = r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
-_POINT: Final = (
-    rf"^(?i:SRID=(?P<srid>[0-9]+)\s*;)?\s*(?i:POINT\s*(?:ZM|Z|M)?)\s*\(\s*(?P<x>{_NUMBER})\s+(?P<y>{_NUMBER})"
-    rf"(?:\s+{_NUMBER}){{0,2}}\s*\)$"
-)
-_LISTED: Final = rf'^(?:\{{.*"coordinates"\s*:\s*)?\[\s*(?P<x>{_NUMBER})\s*,\s*(?P<y>{_NUMBER})\s*[,\]]'
-_PAIR: Final = (
-    rf"^(?i:geo:)?\(?\s*(?P<y>{_NUMBER})\s*°?\s*(?P<ns>[NnSs]?)\s*[,;\s]\s*(?P<x>{_NUMBER})\s*°?\s*(?P<ew>[EeWw]?)"
-    rf"(?:[,;\s]\s*(?:{_NUMBER}|[a-z]+=[^,;]+)){{0,2}}\s*\)?$"
-)
-_COMMAS: Final = r"^\(?\s*([-+]?[0-9]+),([0-9]+)\s*[,;/\s]\s*([-+]?[0-9]+),([0-9]+)\s*\)?$"
-_HEXADECIMAL: Final = r"^(?:\\x|0[xX])?(?P<bytes>0[01](?:[0-9a-fA-F]{2}){20,})$"
+_TABLE: Final = TABLES["place_text"]
+_COLUMN, _LON_FIRST = (re.compile(_TABLE["columns"][kind]) for kind in ("places", "lon_first"))
+_FORMS: Final = expressions(_TABLE["forms"], _TABLE["pieces"])
 _WGS84: Final = {"", "0", "4326"}
 _TURN: Final = say("reading.turn", "--lat lon --lon lat turns that")
-_LON_FIRST: Final = re.compile("(lon|lng).*lat")
 
 
 def read_place_text(table: Table, reading: Reading) -> Table:
@@ -60,10 +46,8 @@ def read_place_text(table: Table, reading: Reading) -> Table:
 
     def change(batch: pa.RecordBatch) -> pa.RecordBatch:
         x, y = _positions(table, column, plain(batch.column(column)), planar=planar)
-        columns = {name: batch.column(name) for name in batch.schema.names}
-        return pa.record_batch(
-            {**columns, first: pa.array(x, from_pandas=True), second: pa.array(y, from_pandas=True)}
-        )
+        coordinates = {first: pa.array(x, from_pandas=True), second: pa.array(y, from_pandas=True)}
+        return with_columns(batch, coordinates)
 
     whole = reshape(table, (first, second), (column,), change)
     return replace(whole, added=table.added | {first, second})
@@ -74,9 +58,9 @@ def _positions(table: Table, column: str, text: pa.Array, *, planar: bool) -> tu
     x, y = np.full(len(text), np.nan), np.full(len(text), np.nan)
     if not is_text(text.type):
         return x, y
-    text = pc.replace_substring_regex(text, _COMMAS, r"\1.\2;\3.\4")  # decimal commas
-    for form in (_POINT, _LISTED, _PAIR):
-        fields = pc.extract_regex(text, form)
+    text = pc.replace_substring_regex(text, _FORMS["commas"], r"\1.\2;\3.\4")  # decimal commas
+    for form in ("point", "listed", "pair"):
+        fields = pc.extract_regex(text, _FORMS[form])
         rows = np.flatnonzero(has_value(fields))
         if not rows.size:
             continue
@@ -87,7 +71,7 @@ def _positions(table: Table, column: str, text: pa.Array, *, planar: bool) -> tu
             table, column, set(pc.unique(values.get("srid", pa.array([""]))).to_pylist()), planar
         )
         x[rows], y[rows] = (values[axis].cast(pa.float64()).to_numpy(zero_copy_only=False) for axis in "xy")
-        if form == _PAIR:
+        if form == "pair":
             for axis, sides in ((y, "ns"), (x, "ew")):
                 turned = np.isin(values[sides].to_numpy(zero_copy_only=False), [*"SsWw"])
                 axis[rows[turned]] *= -1
@@ -106,7 +90,7 @@ def _positions(table: Table, column: str, text: pa.Array, *, planar: bool) -> tu
                     turn=_TURN,
                 )
             _note(table, note)
-    binary = pc.struct_field(pc.extract_regex(text, _HEXADECIMAL), "bytes")
+    binary = pc.struct_field(pc.extract_regex(text, _FORMS["hexadecimal"]), "bytes")
     rows = np.flatnonzero(has_value(binary))
     if rows.size:
         shapes = [bytes.fromhex(value) for value in binary.take(pa.array(rows)).to_pylist()]

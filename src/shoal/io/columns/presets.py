@@ -4,10 +4,8 @@ import csv
 import io
 import json
 import re
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -16,8 +14,9 @@ import pyarrow.compute as pc
 
 from shoal.errors import MisuseError
 from shoal.io.columns import owners
-from shoal.io.columns.column_names import find_column
-from shoal.io.columns.values import numbers, plain
+from shoal.io.columns.column_names import column_called, find_column
+from shoal.io.columns.tables import TABLES
+from shoal.io.columns.values import numbers, plain, with_columns
 from shoal.io.formats import mobility_text
 from shoal.io.formats.input_table import Owner, Table, reshape
 from shoal.messages import Message, say
@@ -44,36 +43,33 @@ def two_ends(table: Table, preset: "Preset") -> Table:
         for ends in (preset.start, preset.end)
     )
     names = [preset.settings[role] for role in ("time", "lat", "lon", "cell_id") if role in preset.settings]
-    who = next((name for name in table.columns if preset.who and name.strip().lower() == preset.who), None)
+    who = column_called(table.columns, preset.who)
     trips = 0
 
     def change(batch: pa.RecordBatch) -> pa.RecordBatch:
         nonlocal trips
-        rows = pa.array([row for row in range(batch.num_rows) for _ in range(2)], pa.int64())
-        doubled = batch.take(rows)
-        columns = {name: doubled.column(name) for name in batch.schema.names if name not in names}
-        both = pa.array([place % 2 == 1 for place in range(2 * batch.num_rows)])
-        for name, first, second in zip(names, start, end, strict=True):
-            start_value, end_value = (plain(doubled.column(column)) for column in (first, second))
-            columns[name] = pc.if_else(both, end_value, start_value)
-        columns["trip"] = (
-            doubled.column(who)
-            if who is not None
-            else pa.array(
-                [f"{table.name} {trips + row // 2 + 1}" for row in range(2 * batch.num_rows)], pa.string()
-            )
-        )
+        doubled = batch.take(pa.array(np.repeat(np.arange(batch.num_rows), 2)))
+        is_end = pa.array(np.arange(doubled.num_rows) % 2 == 1)
+        columns = {
+            name: pc.if_else(is_end, plain(doubled.column(last)), plain(doubled.column(first)))
+            for name, first, last in zip(names, start, end, strict=True)
+        }
+        if who:
+            columns["trip"] = doubled.column(who)
+        else:
+            rows = range(doubled.num_rows)
+            columns["trip"] = pa.array([f"{table.name} {trips + row // 2 + 1}" for row in rows], pa.string())
         trips += batch.num_rows
-        return pa.record_batch(columns)
+        return with_columns(doubled, columns)
 
-    needs = list(dict.fromkeys([*start, *end, *([who] if who else [])]))
     table.notes.append(_TWO_ENDS)
-    if who is None:
+    if not who:
         like_ids = tuple(
             name for name in table.columns if owners.names_people(name) and name.lower() not in _TRIPS
         )
         owner = Owner(column="trip", value=table.name, place=table.place, what="trip")
         table = replace(table, owners=(owner,), like_ids=like_ids)
+    needs = (*start, *end, *filter(None, [who]))
     return replace(reshape(table, [*names, "trip"], needs, change), numbered=False)
 
 
@@ -133,13 +129,12 @@ def _unfold(
             rows += [row] * len(some)
             points += some
         repeated = batch.take(pa.array(rows, pa.int64()))
-        columns = {name: repeated.column(name) for name in batch.schema.names if name not in _OF_A_POINT}
         time, lon, lat = np.array(points, dtype=np.float64).reshape(-1, 3).T
         known = np.ones(len(rows), dtype=np.bool_)
         if start is not None:
             starts, known = numbers(repeated.column(start), f"column '{start}' of {table.name}")
             time = time + starts
-        return pa.record_batch({**columns, "time": pa.array(time, mask=~known), "lon": lon, "lat": lat})
+        return with_columns(repeated, {"time": pa.array(time, mask=~known), "lon": lon, "lat": lat})
 
     unfolded = reshape(table, _OF_A_POINT, (column, *([start] if start else ())), change)
     return replace(unfolded, numbered=False)
@@ -165,13 +160,12 @@ def yjmob(table: Table) -> Table:
             day_known & slot_known & (slots >= 0) & (slots < DAY_S // _SLOT_S) & (days >= 0) & (days < DAY_S)
         )
         seconds = np.where(readable, days, 0) * DAY_S + np.where(readable, slots, 0) * _SLOT_S
-        columns = {name: batch.column(name) for name in batch.schema.names if name not in {"t", "x", "y"}}
-        columns["t"] = pa.array(seconds.astype(np.int64), mask=~readable)
+        columns = {"t": pa.array(seconds.astype(np.int64), mask=~readable)}
         for name, cell in (("x", x), ("y", y)):
             cells, cell_known = values(cell)
             cell_known &= cells < 999
             columns[name] = pa.array((np.where(cell_known, cells, 0) + 0.5) * _CELL_M, mask=~cell_known)
-        return pa.record_batch(columns)
+        return with_columns(batch, columns)
 
     return reshape(table, ("t", "x", "y"), (day, slot, x, y), change)
 
@@ -183,7 +177,7 @@ class Preset:
     source: its description. header: lower-case columns that a file must have. fields: the columns of a file
     without a header. looks: matches every first line of such a file, fields joined by commas; None = only
     by ``--preset``. rows: computes samples when no column holds them. start, end: of trips, their time and
-    place, each by its possible names; who: the column that names who travels, if the file has it.
+    place, each by its possible names; who: of the column that names who travels, if the file has it.
     """
 
     title: str
@@ -196,7 +190,7 @@ class Preset:
     encoding: str = "utf-8"
     start: Sequence[Sequence[str]] = ()
     end: Sequence[Sequence[str]] = ()
-    who: str = ""
+    who: Sequence[str] = ()
 
 
 _ROWS: Final[Mapping[str, Callable[[Table], Table]]] = {
@@ -210,7 +204,7 @@ PRESETS: Final[Mapping[str, Preset]] = {
         **{**row, "header": frozenset(row.get("header", ())), "fields": tuple(row.get("fields", ()))},
         rows=_ROWS.get(name),
     )
-    for name, row in tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")).items()
+    for name, row in TABLES["presets"].items()
 }
 
 

@@ -1,26 +1,20 @@
 """A file of public places: positions, and where known busyness and kinds."""
 
 import hashlib
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
 
 import numpy as np
 
 from shoal.errors import InputError
 from shoal.io.columns.cell_positions import layout_of, numbers_in, read_places
-from shoal.io.columns.column_names import NAMES
-from shoal.io.formats.input_table import Table
+from shoal.io.columns.column_names import column_called, usual_columns
+from shoal.io.columns.tables import TABLES
 from shoal.io.sources.openers import openers
 from shoal.model.intake import Reading
 from shoal.model.places import PublicPlaces
 from shoal.model.projection import WGS84
 from shoal.runtime.argument_types import typed
 from shoal.runtime.files import local_path
-
-_BUSYNESS: Final = ("busyness", "visits", "weight")
-_KINDS: Final = ("kind", "type", "category", "name")
-_RADII: Final = ("radius_m", "radius")
 
 
 @typed
@@ -60,12 +54,12 @@ def read_public_places(file: Path | str, option: str = "--places") -> PublicPlac
     if len(waiting) != 1:
         raise InputError(f"{name} holds {len(waiting)} files; give one list of places")
     table = waiting[0]()
-    planar = [column for role in ("x", "y") for column in _named(table, NAMES[role])]
-    degrees = all(_named(table, NAMES[role]) for role in ("lat", "lon"))
+    planar = [column for role in ("x", "y") for column in usual_columns(table, role)[:1]]
+    degrees = all(usual_columns(table, role) for role in ("lat", "lon"))
     layout = None if len(planar) == len(("x", "y")) and not degrees else layout_of(table)
     busy, radius, kind = (
-        next((column for name in names for column in _named(table, [name])), "")
-        for names in (_BUSYNESS, _RADII, _KINDS)
+        column_called(table.columns, TABLES["column_names"]["places"][what])
+        for what in ("busyness", "radius", "kind")
     )
     wanted = [*(planar if layout is None else layout.wanted()), *filter(None, (busy, radius, kind))]
     x, y, busyness, radii, kinds = [np.empty(0)], [np.empty(0)], [np.empty(0)], [np.empty(0)], list[str]()
@@ -93,7 +87,3 @@ def read_public_places(file: Path | str, option: str = "--places") -> PublicPlac
         name=path.name,
         sha256=hashlib.sha256(path.read_bytes()).hexdigest(),
     )
-
-
-def _named(table: Table, names: Sequence[str]) -> list[str]:
-    return [column for column in table.columns if column.strip().lower() in names][:1]

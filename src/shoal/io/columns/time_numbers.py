@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shoal.errors import InputError
+from shoal.io.columns.tables import TABLES
 from shoal.io.columns.time_text import SECOND, Micros, shape_of
 from shoal.messages import say
 from shoal.runtime.arrays import Numbers
@@ -25,44 +26,15 @@ UNIT_WORDS: Final = {
 SERIAL_DAYS: Final = "serial-days"
 OPEN_GPS_S: Final = 788_918_400  # 1995, when GPS was complete
 LOOKED_AT: Final = 1 << 14  # numbers of each batch
-_PER_UNIT: Final = {"s": SECOND, "ms": 1000, "us": 1}
+_PER_UNIT: Final = {"s": SECOND, "ms": 1000, "us": 1, "ns": 1e-3}
 _EXPONENT: Final = r"^[+]?[0-9]+\.?[0-9]*[eE]\+?[0-9]{1,3}$"
 _SERIAL_DAY_OF_1970: Final = 25_569  # the spreadsheets' number of 1970-01-01
-_SERIAL_FROM, _SERIAL_TO = 29_221, 49_718  # 1980 to 2036; as modified Julian days, before 1995
-_CONVERT: Final = "convert them to dates, or give --time-unit if they are counted steps"
-_NOT_STEPS: Final = "give --time-unit {}, or another unit, such as s, if they are counted steps"
-# from, below, what the numbers are, what to do; days are 1970 to 2100, longer units 2000 to 2029
-_FRACTIONS: Final = (
-    (_SERIAL_FROM, _SERIAL_TO, "are the days of a spreadsheet (Excel)",
-     "give --time-unit serial-days, or another unit if they are not"),
-    (2_440_588, 2_488_070, "are Julian days", _CONVERT),
-    (719_529, 767_011, "are days of MATLAB", _CONVERT),
-    (_SERIAL_TO, 88_069, "are modified Julian days", _CONVERT),
-)  # fmt: skip
-_LONGER_UNITS: Final = (
-    (36_526, 47_482, "may be days of a spreadsheet (Excel)", _NOT_STEPS.format(SERIAL_DAYS)),
-    (15_778_080, 31_558_000, "may be minutes since 1970", _NOT_STEPS.format("1min")),
-)
-_NO_TICKS: Final = "convert them to dates, or give --time-unit ns if they are nanoseconds since 1970"
-_TICKS: Final = (  # of 100 ns, 2000 to 2029; as nanoseconds, some weeks around 1990 and 1974
-    (630_822_816 * 10**9, 640_290_528 * 10**9, "may be ticks of .NET since year 1", _NO_TICKS),
-    (125_911_584 * 10**9, 135_379_296 * 10**9, "may be ticks of Windows since 1601", _NO_TICKS),
-)
 _NOT_BY_CHANCE: Final = 4  # different numbers that all read as dates or clock times
 _MOST_STEPS: Final = 10**8  # numbers from here on count from 1970
 _NO_CLOCK: Final = 10_000  # smaller numbers count something
-_FORMS: Final = (  # of dates as numbers, their digits, and how many different numbers are none by chance
-    ("%Y%m%d", 8, 1), ("%Y%m%d%H%M", 12, 1), ("%Y%m%d%H%M%S", 14, 1), ("%Y%m%d%H%M%S%f", 17, 1),
-    ("%d%m%Y", 8, 2), ("%m%d%Y", 8, 2), ("%y%m%d%H%M%S", 12, 2), ("%y%m%d%H%M", 10, 2),
-    ("%y%m%d", 6, _NOT_BY_CHANCE),
-    ("%Y%j", 7, _NOT_BY_CHANCE),
-)  # fmt: skip
-_PARTS_OF_NUMBERS: Final = {
-    "Y": "(?:19[7-9][0-9]|20[0-9]{2})", "y": "2[0-9]", "m": "(?:0[1-9]|1[0-2])",
-    "d": "(?:0[1-9]|[12][0-9]|3[01])", "j": "(?:[0-2][0-9]{2}|3[0-5][0-9]|36[0-6])",
-    "H": "(?:[01][0-9]|2[0-3])", "M": "[0-5][0-9]", "S": "[0-5][0-9]", "f": "[0-9]{3}",
-}  # fmt: skip
-_STARTS_S: Final = {"1980 (GPS)": 315_964_800, "1989 (Garmin)": 631_065_600, "2001 (Apple)": 978_307_200}
+_TABLES: Final = TABLES["time_numbers"]
+_COUNTS: Final = _TABLES["counts"]
+_SERIAL_FROM, _SERIAL_TO, *_ = _COUNTS["fractions"][0]
 _NEAR, _APART = 3 * DAY_S, 300 * DAY_S  # of a time from the date that a file tells
 GPS_UNTIL_S: Final = 1_600_000_000  # as a time of GPS, 2030
 _DATE: Final = re.compile(r"(?<!\d)(20[0-4]\d)([-_.]?)(0[1-9]|1[0-2])\2([0-2]\d|3[01])(?!\d)")
@@ -78,8 +50,8 @@ def unit_by_size(size: float) -> str:
 
 def unit_of_this_time(size: float, latest_s: float) -> str:
     """The unit in which numbers of a size give years from 1995 on; empty without one."""
-    tick = {**{unit: ticks / SECOND for unit, ticks in _PER_UNIT.items()}, "ns": 1e-9}
-    return next((unit for unit, seconds in tick.items() if OPEN_GPS_S <= size * seconds <= latest_s), "")
+    seconds = {unit: ticks / SECOND for unit, ticks in _PER_UNIT.items()}
+    return next((unit for unit in seconds if OPEN_GPS_S <= size * seconds[unit] <= latest_s), "")
 
 
 def scaled(values: Numbers, unit: str) -> Micros:
@@ -102,7 +74,7 @@ def scaled(values: Numbers, unit: str) -> Micros:
 def require_no_dates(values: Numbers, where: str, *, beside_days: bool) -> None:
     """Ask where numbers may be dates, clock times or other counts. beside_days: a column of days is there."""
     if (values != np.floor(values)).any():
-        _require_no_count(values, where, "fractions of ", _FRACTIONS, most=0.9)
+        _require_no_count(values, where, "fractions of ", "fractions", most=0.9)
         return
     if ((values >= _FIRST_YEAR) & (values <= _LAST_YEAR)).all():
         raise InputError(
@@ -112,7 +84,7 @@ def require_no_dates(values: Numbers, where: str, *, beside_days: bool) -> None:
     looked_at = np.clip(values[:: len(values) // LOOKED_AT + 1], -LIMIT, LIMIT)  # a float may be 1e300
     some = np.unique(looked_at).astype(np.int64).tolist()
     like = f"like {shape_of(str(some[0]))}"
-    for form, digits, fewest in _FORMS:
+    for form, digits, fewest in _TABLES["forms"]["rows"]:
         fits = digits - 1 <= len(str(some[-1])) <= digits  # a number loses a zero in front
         if fits and len(some) >= fewest and _all_read(some, form, digits):
             other = " or %m%d%Y" if form == "%d%m%Y" else ""
@@ -120,10 +92,10 @@ def require_no_dates(values: Numbers, where: str, *, beside_days: bool) -> None:
                 f"{where} holds numbers that are dates without separators, {like}; give --time-format "
                 f"{form}{other}, or --time-unit if they are not"
             )
-    _require_no_count(values, where, "whole ", _TICKS, most=0.9)
+    _require_no_count(values, where, "whole ", "ticks", most=0.9)
     if beside_days or some[-1] >= _MOST_STEPS:
         return
-    _require_no_count(values, where, "whole ", _LONGER_UNITS)
+    _require_no_count(values, where, "whole ", "longer_units")
     if len(some) >= _NOT_BY_CHANCE and some[-1] >= _NO_CLOCK and _all_read(some, "%H%M%S", 6):
         raise InputError(
             f"{where} holds numbers that may be clock times without a date, {like}; write times with their "
@@ -131,11 +103,9 @@ def require_no_dates(values: Numbers, where: str, *, beside_days: bool) -> None:
         )
 
 
-def _require_no_count(
-    values: Numbers, where: str, kind: str, counts: tuple[tuple[int, int, str, str], ...], most: float = 1.0
-) -> None:
+def _require_no_count(values: Numbers, where: str, kind: str, counts: str, most: float = 1.0) -> None:
     """Ask where at least ``most`` of the numbers lie in the range of another count."""
-    for first, last, what, remedy in counts:
+    for first, last, what, remedy in _COUNTS[counts]:
         if ((np.abs(values) >= first) & (np.abs(values) < last)).mean() >= most:
             raise InputError(
                 f"{where} holds {kind}numbers between {first:,} and {last:,}, which {what}; {remedy}"
@@ -143,7 +113,7 @@ def _require_no_count(
 
 
 def _all_read(numbers: Sequence[int], form: str, digits: int) -> bool:
-    layout = "^" + re.sub("%(.)", lambda match: _PARTS_OF_NUMBERS[match[1]], form) + "$"
+    layout = "^" + re.sub("%(.)", lambda match: str(_TABLES["parts"][match[1]]), form) + "$"
     texts = pa.array([str(number).zfill(digits) for number in numbers])
     return bool(pc.all(pc.match_substring_regex(texts, layout)).as_py())
 
@@ -157,7 +127,9 @@ def require_start(time_s: float, dates: Iterable[str], gps: Sequence[str], where
         apart = (
             float(np.datetime64(f"{year}-{month}-01", "s").astype(np.int64)) + (int(day) - 1) * DAY_S - time_s
         )
-        start = next((words for words, start_s in _STARTS_S.items() if abs(apart - start_s) < _NEAR), "")
+        start = next(
+            (words for words, start_s in _TABLES["starts"].items() if abs(apart - start_s) < _NEAR), ""
+        )
         if start and abs(apart) > _APART:
             text = f"a date beside them says that they count from {start}"
     if text:
@@ -170,7 +142,7 @@ def require_start(time_s: float, dates: Iterable[str], gps: Sequence[str], where
 
 def require_digits(step: float, unit: str, where: str) -> None:
     """Refuse numbers since 1970 whose written digits leave steps of more than a second."""
-    step_s = step * _PER_UNIT.get(unit, 1e-3) / SECOND
+    step_s = step * _PER_UNIT[unit] / SECOND
     if step_s > 1:
         raise InputError(
             f"{where} has lost digits: its numbers since 1970 have steps of {step_s:,.0f} s; "

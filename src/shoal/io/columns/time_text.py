@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shoal.errors import MisuseError
+from shoal.io.columns.tables import TABLES, expressions
 from shoal.io.columns.values import has_value
 from shoal.runtime.arrays import Flags, Integers
 from shoal.units import DAY_S
@@ -18,63 +19,16 @@ from shoal.units import DAY_S
 Micros = Integers
 
 SECOND: Final = 1_000_000
-MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
-_VISIBLE: Final = frozenset((*MONTHS, *_DAYS, "am", "pm", "utc", "gmt", "t", "z"))
-
-_ZONE: Final = r"(?P<zone>(?i:Z|UTC|GMT)|[+-]\d{2}(?::?\d{2})?)"
-_CLOCK: Final = r"(?P<hour>\d{1,2})(?::(?P<minute>\d{2})(?::(?P<second>\d{2})(?:[.,](?P<part>\d+))?)?)?"
-_HALF: Final = r"(?P<half>[AaPp]\.?\s?[Mm]\.?)"
-_MONTH_NAME: Final = r"(?P<name>(?i:" + "|".join(MONTHS) + r"))[a-z]*\.?"
-_DAY_NAME: Final = r"(?:(?i:" + "|".join(_DAYS) + r")[a-z]*\.?,?\s+)?"
-
-# also as Go prints times: 2024-05-01 12:00:00.5 +0200 CEST m=+0.1
-ISO: Final = (
-    r"^(?P<year>\d{4})[-/.](?P<month>\d{1,2})[-/.](?P<day>\d{1,2})"
-    + rf"(?:(?:[Tt]|\s+){_CLOCK}(?:\s*{_ZONE}(?:\s+(?:[A-Z]{{1,5}}|[+-]\d{{2,4}})(?:\s+m=[+-]\S+)?)?)?)?$",
-    r"^(?P<year>\d{4})(?P<month>\d{2})(?P<day>\d{2})"
-    r"(?:(?:[Tt]|\s+)(?P<hour>\d{2})(?P<minute>\d{2})(?:(?P<second>\d{2})(?:[.,](?P<part>\d+))?)?"
-    rf"\s*{_ZONE}?)?$",
+MONTHS, _DAYS, _OTHER_WORDS = TABLES["time_text"]["words"].values()
+_VISIBLE: Final = frozenset((*MONTHS, *_DAYS, *_OTHER_WORDS))
+_PIECES: Final = expressions(
+    TABLES["time_text"]["pieces"], {"months": "|".join(MONTHS), "days": "|".join(_DAYS)}
 )
-_OTHER_CLOCK: Final = rf"(?:,?\s+{_CLOCK}(?:\s*{_HALF})?\s*{_ZONE}?)?"
-OTHER: Final = (
-    # Tue Apr 03 18:00:09 +0000 2012, as Twitter and Unix write it
-    rf"^{_DAY_NAME}{_MONTH_NAME}\s+(?P<day>\d{{1,2}})\s+{_CLOCK}\s+(?:{_ZONE}\s+)?(?P<year>\d{{4}})$",
-    # Tue, 03 Apr 2012 18:00:09 GMT, as e-mail and HTTP write it; 03-Apr-2012
-    rf"^{_DAY_NAME}(?P<day>\d{{1,2}})[-\s]{_MONTH_NAME}[-\s](?P<year>\d{{4}}){_OTHER_CLOCK}$",
-    # Apr 3, 2012 6:00:09 PM
-    rf"^{_DAY_NAME}{_MONTH_NAME}\s+(?P<day>\d{{1,2}}),\s+(?P<year>\d{{4}}){_OTHER_CLOCK}$",
-    # 2012-04-03 6:00:09 PM
-    r"^(?P<year>\d{4})[-/.](?P<month>\d{1,2})[-/.](?P<day>\d{1,2})(?:[Tt]|\s+)" + rf"{_CLOCK}\s*{_HALF}$",
-    # 31.12.2012 18:00: with points the day comes first, everywhere
-    rf"^(?P<day>\d{{1,2}})\.(?P<month>\d{{1,2}})\.(?P<year>\d{{4}}){_OTHER_CLOCK}$",
+LAYOUTS, SLASHED, _SIGNS = (
+    expressions(TABLES["time_text"][kind], _PIECES) for kind in ("layouts", "slashed", "signs")
 )
-_EITHER: Final = r"^(?P<{}>\d{{1,2}})[-/](?P<{}>\d{{1,2}})[-/](?P<year>\d{{4}})"
-DAY_FIRST: Final = _EITHER.format("day", "month") + _OTHER_CLOCK + "$"
-MONTH_FIRST: Final = _EITHER.format("month", "day") + _OTHER_CLOCK + "$"
 CLOCK_ALONE: Final = r"^\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?:\s*[AaPp]\.?\s?[Mm]\.?)?$"
-
-_SIGNS: Final = {
-    "Y": r"(?P<year>\d{4})",
-    "y": r"(?P<short>\d{2})",
-    "m": r"(?P<month>\d{1,2})",
-    "d": r"(?P<day>\d{1,2})",
-    "e": r"\s?(?P<day>\d{1,2})",
-    "j": r"(?P<of_year>\d{1,3})",
-    "b": _MONTH_NAME,
-    "B": _MONTH_NAME,
-    "a": r"(?i:" + "|".join(_DAYS) + r")[a-z]*\.?",
-    "A": r"(?i:" + "|".join(_DAYS) + r")[a-z]*\.?",
-    "H": r"(?P<hour>\d{1,2})",
-    "I": r"(?P<hour>\d{1,2})",
-    "M": r"(?P<minute>\d{1,2})",
-    "S": r"(?P<second>\d{1,2})",
-    "f": r"(?P<part>\d+)",
-    "p": _HALF,
-    "z": _ZONE,
-    "%": "%",
-}
-_LONGER: Final = {"T": "%H:%M:%S", "R": "%H:%M", "F": "%Y-%m-%d", "D": "%m/%d/%y"}
+_LONGER: Final = TABLES["time_text"]["longer"]
 _WEEKS: Final = frozenset("UWVGug")
 
 
@@ -178,13 +132,6 @@ def parse(text: pa.Array, layout: str) -> tuple[Micros, Flags, Flags]:
         - sign * (ahead_h * 3600 + ahead_min * 60)
     )
     return seconds * SECOND + part, matched & possible, zoned
-
-
-def day_and_month(text: pa.Array) -> tuple[int, int]:
-    """How many dates such as 31/12/2024 only read with the day first, or the month first."""
-    _, by_day, _ = parse(text, DAY_FIRST)
-    _, by_month, _ = parse(text, MONTH_FIRST)
-    return int(np.count_nonzero(by_day & ~by_month)), int(np.count_nonzero(by_month & ~by_day))
 
 
 def shape_of(text: str) -> str:

@@ -1,7 +1,7 @@
 """Times of any common kind to whole microseconds since 1970-01-01 UTC, a whole column at a time."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 import numpy as np
@@ -335,7 +335,7 @@ class Times(Counting):
         if not rest.size:
             return ticks, readable
         remaining = pc.replace_substring_regex(text.take(pa.array(rest)), "[\u00a0\u202f]", " ")
-        ticks[rest], readable[rest] = self._by_layouts(remaining, (*time_text.ISO, *time_text.OTHER))
+        ticks[rest], readable[rest] = self._by_layouts(remaining, time_text.LAYOUTS.values())
         rest = np.flatnonzero(has_value(text) & ~readable)
         if rest.size:
             remaining = pc.replace_substring_regex(text.take(pa.array(rest)), "[\u00a0\u202f]", " ")
@@ -353,27 +353,27 @@ class Times(Counting):
     def _with_slashes(self, text: pa.Array, where: str, *, most: bool) -> tuple[Micros, Flags]:
         """In the order that some prove. most: refuse two meanings."""
         if self._slashed is None:
-            by_day, by_month = time_text.day_and_month(text)
-            either = parse(text, time_text.DAY_FIRST)[1]
-            if by_day and by_month and most:
+            by_day, by_month = (parse(text, layout)[1] for layout in time_text.SLASHED.values())
+            day_shows, month_shows = bool((by_day & ~by_month).any()), bool((by_month & ~by_day).any())
+            if most and day_shows and month_shows:
                 raise InputError(_TWO_ORDERS.format(where=where))
-            if most and either.any() and not by_day and not by_month:
+            if most and by_day.any() and not day_shows and not month_shows:
                 raise InputError(
-                    f"{where} holds dates like {shape_of(_first(text, either))}, which may begin with the "
-                    "day "
-                    "or the month; give --time-format, for example '%d/%m/%Y %H:%M:%S' or '%m/%d/%Y "
-                    "%I:%M %p'"
+                    f"{where} holds dates like {shape_of(_first(text, by_day))}, which may begin with the "
+                    "day or the month; give --time-format, for example '%d/%m/%Y %H:%M:%S' or "
+                    "'%m/%d/%Y %I:%M %p'"
                 )
-            if most and bool(by_day) != bool(by_month):
-                self._slashed = "day" if by_day else "month"
-        layouts = (time_text.DAY_FIRST, time_text.MONTH_FIRST)
-        layout, other = reversed(layouts) if self._slashed == "month" else layouts
-        ticks, readable = self._by_layouts(text, (layout,) if self._slashed else ())
-        if self._slashed and parse(text.filter(pa.array(~readable)), other)[1].any():
+            if most and day_shows != month_shows:
+                self._slashed = "day" if day_shows else "month"
+        if self._slashed is None:
+            return self._by_layouts(text, ())
+        ticks, readable = self._by_layouts(text, [time_text.SLASHED[self._slashed]])
+        other = time_text.SLASHED["month" if self._slashed == "day" else "day"]
+        if parse(text.filter(pa.array(~readable)), other)[1].any():
             raise InputError(_TWO_ORDERS.format(where=where))
         return ticks, readable
 
-    def _by_layouts(self, text: pa.Array, layouts: tuple[str, ...]) -> tuple[Micros, Flags]:
+    def _by_layouts(self, text: pa.Array, layouts: Iterable[str]) -> tuple[Micros, Flags]:
         ticks, readable = np.zeros(len(text), dtype=np.int64), np.zeros(len(text), dtype=np.bool_)
         for layout in layouts:
             rows = np.flatnonzero(has_value(text) & ~readable)

@@ -1,7 +1,7 @@
 """From Arrow columns to NumPy arrays."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Final
 
@@ -137,6 +137,12 @@ def may_be_thousands(column: pa.Array) -> bool:
     other = pc.and_(pc.match_substring(column, "."), pc.invert(pc.match_substring_regex(column, _GROUPS)))
     plain_too = pc.any(pc.match_substring_regex(column, _UNGROUPED)).as_py()
     return not pc.any(other).as_py() and (some[_SEVERAL] or bool(plain_too))
+
+
+def with_columns(batch: pa.RecordBatch, columns: Mapping[str, pa.Array]) -> pa.RecordBatch:
+    """The rows with these columns, in place of others of their names."""
+    others = {name: batch.column(name) for name in batch.schema.names if name not in columns}
+    return pa.record_batch({**others, **columns})
 
 
 def has_value(column: pa.Array) -> Flags:
