@@ -10,7 +10,7 @@ from foreign_writers import NOON_S
 from shoal.errors import InputError
 from shoal.io import read
 from shoal.io.columns.advice import advise_degrees
-from shoal.io.columns.meanings import zone_in_name
+from shoal.io.columns.meanings import advise_crs, split_unit, zone_in_name
 from shoal.model.projection import WGS84, transform
 
 RIO = (-22.9, -43.2)
@@ -621,7 +621,23 @@ def test_the_advice_for_degrees_of_any_unit_gives_the_place_when_followed(factor
     assert np.allclose(lat / round(factor), [48.86, 48.87], atol=0.02)
 
 
+def test_units_of_names_and_planes_of_zones() -> None:
+    names = ("Latitude [deg]", "timestampMs", "lat_e7", "user_id")
+    parts = [("latitude", "deg"), ("timestamp", "ms"), ("lat", "e7"), ("user_id", "")]
+    assert [split_unit(name) for name in names] == parts
+    assert [advise_crs(zone) for zone in ("31T", "2154", "31")] == [
+        "--crs EPSG:32631",
+        "--crs EPSG:2154",
+        "--crs EPSG:32631 (north of the equator) or --crs EPSG:32731 (south of it)",
+    ]
+
+
 def test_degrees_minutes_and_seconds_and_meters_are_among_the_guesses() -> None:
+    advice = advise_degrees(np.array([2337542.0]), np.array([48866192.0]))
+    assert advice.startswith("they may be degrees times 1,000,000 (48.9 N 2.3 E): divide by 1,000,000, or ")
+    assert advise_degrees(np.array([220.5]), np.array([4851.9])) == (
+        "they may be degrees and minutes in one number (48.9 N 2.3 E): convert them to decimal degrees"
+    )
     assert "degrees, minutes and seconds in one number (48.9 N 2.4 E)" in advise_degrees(
         np.array([22108.0]), np.array([485136.0])
     )

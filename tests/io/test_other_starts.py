@@ -268,7 +268,7 @@ def test_decimal_degrees_are_seldom_taken_for_minutes_and_seconds() -> None:
         doubts = PositionDoubts()
         people, table = np.zeros(300, dtype=np.int32), "made up"
         lon, lat = places.T
-        doubts.add_places(lon, lat, people, table, degrees=True, wrapped=False, crs="EPSG:4326")
+        doubts.add_places(lon, lat, people, table, wrapped=False, crs=None)
         notes = doubts.check_degrees(table, named=True, fine=True)
         asked += sum("in one number" in note for note in notes)
     assert asked == 0

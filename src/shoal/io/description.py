@@ -230,16 +230,12 @@ class Description:
     def lines(self) -> list[str]:
         """Lines for people to read."""
         least, median, most = self.samples_per_subject
-        gap = (
-            "nobody has two samples"
-            if self.median_gap_s is None
-            else f"{show_s(self.median_gap_s)} in the middle (median)"
-        )
-        grid = "points as given"
+        gap, grid = "nobody has two samples", "points as given"
+        if self.median_gap_s is not None:
+            gap = f"{show_s(self.median_gap_s)} in the middle (median)"
         if self.cell_m is not None and self.slot_s is not None:
             grid = f"cells of {show_m(self.cell_m)}, slots of {show_s(self.slot_s)}"
-        dropped = sum(self.rows_dropped.values())
-        people = ""
+        dropped, people = sum(self.rows_dropped.values()), ""
         if self.people_lost:
             remaining = self.people_read - self.people_lost
             people = f" of {remaining:,} of {counted(self.people_read, 'person', 'people')}"
@@ -248,7 +244,7 @@ class Description:
             f"samples: {self.samples:,}{people}, from {counted(self.rows_read, 'row')}",
             f"time: {self.first_time} to {self.last_time} ({self.days:,.3g} day{'s' * (self.days != 1)})",
             f"area: {self.extent_east_km:,.4g} km east-west, {self.extent_north_km:,.4g} km north-south",
-            *([] if self.area is None else [f"in degrees: {_in_degrees(self.area)}"]),
+            *self._degrees(),
             f"samples of one subject: {least:,} to {most:,}, median {median:,.4g}; a day: "
             f"{self.samples_per_subject_and_day:,.3g}",
             f"time between samples of one subject: {gap}",
@@ -266,6 +262,12 @@ class Description:
             "map (north up; the outermost hundredth of the samples on each side is left out):",
             *(f"  |{line}" for line in self.map),
         ]
+
+    def _degrees(self) -> list[str]:
+        if self.area is None:
+            return []
+        south, west, north, east = (f"{degrees:.4f}" for degrees in asdict(self.area).values())
+        return [f"in degrees: latitude {south} to {north}, longitude {west} to {east} (WGS 84)"]
 
     def _densities(self) -> list[str]:
         """The features of the kte paper's data sets (Gramaglia et al. 2017, Table I)."""
@@ -315,33 +317,33 @@ def describe(trajectories: Trajectories) -> Description:
     slot_s, cell_m = (grid.slot_s, grid.cell_m) if grid else (1.0, 1.0)
     first_s, last_s = float(trajectories.t.min()) * slot_s, float(trajectories.t.max()) * slot_s
     days = (last_s - first_s) / DAY_S
-    begins, order = _by_place(trajectories.x, trajectories.y)
+    t, x, y = trajectories.t, trajectories.x, trajectories.y
+    order: Integers = np.lexsort((y, x))
+    moves = (np.diff(x[order]) != 0) | (np.diff(y[order]) != 0)
+    begins = np.flatnonzero(np.append(True, moves))
     counts = np.diff(np.append(begins, len(order)))
-    gaps = np.diff(trajectories.t)
+    gaps = np.diff(t)
     within_subject = np.ones(len(gaps), dtype=np.bool_)
     within_subject[trajectories.offsets[1:-1] - 1] = False
     gaps = gaps[within_subject] * slot_s
     usual_s, usual_share = _usual(gaps)
     quantiles = np.quantile(gaps, [0.1, 0.5, 0.9]).tolist() if len(gaps) else []
     clock = clock_of(trajectories)
-    lines, letter, bounds = letters_map(trajectories.x, trajectories.y)
-    middle = 0.5 if grid else 0.0
-    west, south, east, north = ((bound + middle) * cell_m for bound in bounds)
+    lines, letter, bounds = letters_map(x, y)
+    west, south, east, north = ((bound + (0.5 if grid else 0.0)) * cell_m for bound in bounds)
+    samples_each = trajectories.n_samples / trajectories.n_subjects
     return Description(
         subjects=trajectories.n_subjects,
         samples=trajectories.n_samples,
         first_time=_iso(first_s),
         last_time=_iso(last_s),
         days=days,
-        extent_east_km=(float(np.ptp(trajectories.x)) + bool(grid)) * cell_m / 1000,
-        extent_north_km=(float(np.ptp(trajectories.y)) + bool(grid)) * cell_m / 1000,
+        extent_east_km=(float(np.ptp(x)) + bool(grid)) * cell_m / 1000,
+        extent_north_km=(float(np.ptp(y)) + bool(grid)) * cell_m / 1000,
         samples_per_subject=(int(lengths.min()), float(np.median(lengths)), int(lengths.max())),
-        samples_per_subject_and_day=trajectories.n_samples / trajectories.n_subjects / max(days, 1.0),
-        samples_per_subject_and_hour=trajectories.n_samples
-        / trajectories.n_subjects
-        / max((last_s - first_s + slot_s) / 3600, 1.0),
-        surface_km2=surface_of(trajectories.x[order[begins]], trajectories.y[order[begins]])
-        * (cell_m / 1000) ** 2,
+        samples_per_subject_and_day=samples_each / max(days, 1.0),
+        samples_per_subject_and_hour=samples_each / max((last_s - first_s + slot_s) / 3600, 1.0),
+        surface_km2=surface_of(x[order[begins]], y[order[begins]]) * (cell_m / 1000) ** 2,
         places=len(counts),
         share_in_top_places=float(np.sort(counts)[-TOP_PLACES:].sum() / trajectories.n_samples),
         median_gap_s=quantiles[1] if len(gaps) else None,
@@ -363,16 +365,10 @@ def describe(trajectories: Trajectories) -> Description:
         notes=(*intake.notes, *_note_outlying(trajectories, cell_m)),
         map_letter_m=letter * cell_m,
         map_bounds_m=(west, south, east, north),
-        samples_by_hour=tuple(np.bincount(clock.hours(trajectories.t * slot_s), minlength=24).tolist()),
+        samples_by_hour=tuple(np.bincount(clock.hours(t * slot_s), minlength=24).tolist()),
         time_zone=clock.zone,
         columns={name: column for name in _COLUMNS if (column := getattr(intake.reading, name)) is not None},
     )
-
-
-def _by_place(x: Numbers, y: Numbers) -> tuple[Integers, Integers]:
-    order: Integers = np.lexsort((y, x))
-    x, y = x[order], y[order]
-    return np.flatnonzero(np.append(True, (x[1:] != x[:-1]) | (y[1:] != y[:-1]))), order
 
 
 def _usual(gaps_s: Numbers) -> tuple[float | None, float | None]:
@@ -381,11 +377,6 @@ def _usual(gaps_s: Numbers) -> tuple[float | None, float | None]:
     values, counts = np.unique(gaps_s, return_counts=True)
     most = int(np.argmax(counts))
     return float(values[most]), float(counts[most] / len(gaps_s))
-
-
-def _in_degrees(area: Area) -> str:
-    latitudes, longitudes = f"{area.south:.4f} to {area.north:.4f}", f"{area.west:.4f} to {area.east:.4f}"
-    return f"latitude {latitudes}, longitude {longitudes} (WGS 84)"
 
 
 def _place_line(place: Place, samples: int) -> str:

@@ -14,7 +14,7 @@ from shoal.io.columns.column_names import NAMES, column_called, find_column
 from shoal.io.columns.meanings import divisor
 from shoal.io.columns.tables import TABLES
 from shoal.io.columns.times import Times
-from shoal.io.columns.value_ranges import Ranges, number_ranges, time_ranges
+from shoal.io.columns.value_ranges import Axis, Ranges, number_ranges, time_ranges
 from shoal.io.columns.values import Names, plain, points, stored
 from shoal.io.formats.input_table import Table
 from shoal.io.formats.row_files import explain_damage
@@ -28,23 +28,6 @@ from shoal.units import counted
 ROLES: Final[Mapping[str, Sequence[str]]] = {
     role: (*NAMES.get(role, ()), *names) for role, names in TABLES["column_names"]["published"].items()
 }
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Axis:
-    """From and to of each row, float64 [n]; equal for a single value."""
-
-    low: Floats
-    high: Floats
-
-    @property
-    def single(self) -> Flags:
-        """Whether each row has a single value, bool [n]."""
-        return np.asarray(self.low == self.high)
-
-    def take(self, rows: Any) -> "Axis":
-        """These rows."""
-        return Axis(low=self.low[rows], high=self.high[rows])
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -130,7 +113,9 @@ def read_foreign(source: object, layout: FileLayout, time_zone: str | None = Non
     if not tables:
         raise InputError(f"there is nothing to read in {name}")
     chosen = _choose_columns(tables[0], layout.columns)
-    date = _find_date_column(tables[0], chosen, layout.columns)
+    date = ""
+    if "time" not in layout.columns and chosen.by_role.get("time", "").strip().lower() == "hour":
+        date = column_called(tables[0].columns, ("date", "day"))
     others = [one for one in tables[0].columns if one not in chosen.by_role.values()]
     data = _read_all(name, tables, [*chosen.by_role.values(), *others])
     rest = data.select(others)
@@ -143,9 +128,8 @@ def read_foreign(source: object, layout: FileLayout, time_zone: str | None = Non
     where, located = _places(name, tables[0], chosen, data, layout.crs)
     names = Names()
     if "id" in chosen.by_role:
-        code = names.codes(
-            _column(data, chosen.by_role["id"]), f"column '{chosen.by_role['id']}' of {name}"
-        ).astype(np.int64)
+        ids = chosen.by_role["id"]
+        code = names.codes(data[ids].combine_chunks(), f"column '{ids}' of {name}").astype(np.int64)
         lost = code < 0
         if lost.any():
             chosen.notes.append(
@@ -166,7 +150,7 @@ def read_foreign(source: object, layout: FileLayout, time_zone: str | None = Non
         records=tuple(texts[one] for one in present.tolist()),
         record=record.astype(np.int64),
         has_ids="id" in chosen.by_role,
-        t=Axis(low=t.low[usable], high=t.high[usable]),
+        t=t.take(usable),
         columns=dict(chosen.by_role),
         rest=rest,
         unreadable=data.num_rows - len(usable),
@@ -192,22 +176,17 @@ def _read_all(name: str, tables: Sequence[Table], columns: Sequence[str]) -> pa.
         return pa.concat_tables(batches, promote_options="permissive").combine_chunks()
 
 
-def _column(data: pa.Table, name: str) -> pa.Array:
-    column = data[name]
-    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-
-
 def _with_hours(data: pa.Table, date: str, chosen: ColumnChoice) -> pa.Table:
     """13 of 2024-05-01 is 2024-05-01 13."""
     hour = chosen.by_role["time"]
-    column = plain(_column(data, hour))
+    column = plain(data[hour].combine_chunks())
     try:
         hours = column.cast(pa.int64())
     except pa.ArrowInvalid:
         return data  # the column holds whole times
     if pc.any(pc.or_(pc.less(hours, 0), pc.greater(hours, 23))).as_py():
         return data
-    days = plain(_column(data, date))
+    days = plain(data[date].combine_chunks())
     if pa.types.is_timestamp(days.type):
         days = days.cast(pa.date32(), safe=False)
     texts = pc.binary_join_element_wise(
@@ -219,22 +198,18 @@ def _with_hours(data: pa.Table, date: str, chosen: ColumnChoice) -> pa.Table:
 
 def _axis(chosen: ColumnChoice, data: pa.Table, start: str, end: str, clock: Times | None) -> Ranges:
     if start not in chosen.by_role:
-        n = data.num_rows
-        return Ranges(low=np.full(n, -np.inf), high=np.full(n, np.inf), readable=np.ones(n, dtype=np.bool_))
-
-    def read(role: str) -> Ranges:
-        where = f"column '{chosen.by_role[role]}'"
-        column = _column(data, chosen.by_role[role])
-        return number_ranges(column, where) if clock is None else time_ranges(column, clock, where)
-
-    one = read(start)
-    if end not in chosen.by_role:
+        everywhere = np.full(data.num_rows, np.inf)
+        return Ranges(low=-everywhere, high=everywhere, readable=everywhere > 0)
+    ends = []
+    for name in (chosen.by_role[role] for role in (start, end) if role in chosen.by_role):
+        column, where = data[name].combine_chunks(), f"column '{name}'"
+        ends.append(number_ranges(column, where) if clock is None else time_ranges(column, clock, where))
+    one, other = ends[0], ends[-1]
+    if one is other:
         return one
-    other = read(end)
     readable = one.readable & other.readable & (one.low <= other.high)
-    return Ranges(
-        low=one.low, high=np.nextafter(other.high, np.inf), readable=readable
-    )  # both ends are part of it
+    high = np.nextafter(other.high, np.inf)  # both ends are part of it
+    return Ranges(low=one.low, high=high, readable=readable)
 
 
 def _places(
@@ -262,7 +237,7 @@ def _places(
 
 
 def _of_cells(name: str, chosen: ColumnChoice, data: pa.Table) -> tuple[Places, Flags]:
-    column = _column(data, chosen.by_role["cell"])
+    column = data[chosen.by_role["cell"]].combine_chunks()
     where = f"column '{chosen.by_role['cell']}' of {name}"
     names = Names()
     code = names.codes(column, where)
@@ -279,52 +254,45 @@ def _of_cells(name: str, chosen: ColumnChoice, data: pa.Table) -> tuple[Places, 
     cells: CellCodes = cells_of(system, cell_codes)
     place_of = {text: place for place, text in enumerate(cell_codes)}
     rows = np.array([*(place_of.get(text, -1) for text in texts), -1])[code]
-    whole = rows < 0
 
     def axis(low: Floats, high: Floats) -> Axis:
-        return Axis(low=np.where(whole, -np.inf, low[rows]), high=np.where(whole, np.inf, high[rows]))
+        return Axis(low=np.where(rows < 0, -np.inf, low[rows]), high=np.where(rows < 0, np.inf, high[rows]))
 
     lon, lat = axis(cells.west, cells.east), axis(cells.south, cells.north)
+    kind = "geohashes" if system == "geohash" else "H3 cells"
+    chosen.notes.append(f"column '{chosen.by_role['cell']}' holds {kind}")
     readable = np.ones(len(rows), dtype=np.bool_)
-    chosen.notes.append(
-        f"column '{chosen.by_role['cell']}' holds {'geohashes' if system == 'geohash' else 'H3 cells'}"
-    )
     if cells.low is None or cells.high is None:
         return Places(first=lon, second=lat, places="degrees"), readable
-    numbers = axis(cells.low, cells.high)
     nothing = Axis(low=np.full(len(rows), -np.inf), high=np.full(len(rows), np.inf))
-    h3 = Places(first=numbers, second=nothing, places="h3", corners=(lon, lat), finest=cells.finest)
+    first = axis(cells.low, cells.high)
+    h3 = Places(first=first, second=nothing, places="h3", corners=(lon, lat), finest=cells.finest)
     return h3, readable
 
 
 def _of_geometry(name: str, table: Table, chosen: ColumnChoice, data: pa.Table) -> tuple[Places, Flags]:
-    column = _column(data, chosen.by_role["geometry"])
+    column = data[chosen.by_role["geometry"]].combine_chunks()
     crs = table.geometry.crs if table.geometry is not None else None
     planar = crs is not None and not is_geographic(crs)
 
-    def places(west: Floats, south: Floats, east: Floats, north: Floats) -> Places:
-        return Places(
-            first=Axis(low=west, high=east),
-            second=Axis(low=south, high=north),
-            places="meters" if planar else "degrees",
-            crs=crs if planar else None,
-        )
-
     x, y, readable = points(column)
-    if readable.all():
-        return places(x, y, x, y), readable
-    with requiring_extra(f"{name} holds shapes that are no points, which need shapely", "geo"):
-        import shapely
-    shapes = shapely.from_wkb(stored(column).to_pylist(), on_invalid="ignore")
-    bounds = shapely.bounds(shapes)
-    sound = np.isfinite(bounds).all(axis=1)
-    rectangle = shapely.area(shapes) >= shapely.area(shapely.box(*bounds.T)) * (1 - 1e-9)
-    if not rectangle[sound].all():
-        chosen.notes.append(
-            f"{int((~rectangle[sound]).sum()):,} shapes are no rectangles; each is taken as the "
-            "rectangle around it"
-        )
-    return places(*np.ascontiguousarray(bounds.T)), sound
+    bounds = np.stack([x, y, x, y])
+    if not readable.all():
+        with requiring_extra(f"{name} holds shapes that are no points, which need shapely", "geo"):
+            import shapely
+        shapes = shapely.from_wkb(stored(column).to_pylist(), on_invalid="ignore")
+        bounds = np.ascontiguousarray(shapely.bounds(shapes).T)
+        readable = np.asarray(np.isfinite(bounds).all(axis=0))
+        rectangle = shapely.area(shapes) >= shapely.area(shapely.box(*bounds)) * (1 - 1e-9)
+        if not rectangle[readable].all():
+            chosen.notes.append(
+                f"{int((~rectangle[readable]).sum()):,} shapes are no rectangles; each is taken as the "
+                "rectangle around it"
+            )
+    west, south, east, north = bounds
+    places: Literal["degrees", "meters"] = "meters" if planar else "degrees"
+    first, second = Axis(low=west, high=east), Axis(low=south, high=north)
+    return Places(first=first, second=second, places=places, crs=crs if planar else None), readable
 
 
 def _choose_columns(table: Table, requested: Mapping[str, str]) -> ColumnChoice:
@@ -344,9 +312,7 @@ def _choose_columns(table: Table, requested: Mapping[str, str]) -> ColumnChoice:
     if table.geometry is not None and "geometry" not in chosen.by_role:
         chosen.by_role["geometry"] = table.geometry.column
     for kinds in (("lat", "lon"), ("x", "y")):
-        if any(role in chosen.by_role for role in kinds) and not all(
-            role in chosen.by_role for role in kinds
-        ):
+        if len(chosen.by_role.keys() & set(kinds)) == 1:
             for role in (*kinds, *(f"{axis}-max" for axis in kinds)):
                 chosen.by_role.pop(role, None)
     ways: list[tuple[str, ...]] = [("cell",)] if "cell" in requested else []
@@ -358,11 +324,13 @@ def _choose_columns(table: Table, requested: Mapping[str, str]) -> ColumnChoice:
             f"{table.name} has no column of places or times that shoal knows (found: {names}); name "
             "them, for example --as time=HOUR --as cell=HEX"
         )
-    for role in [role for roles in (("lat", "lon"), ("x", "y"), ("cell",), ("geometry",)) for role in roles]:
+    used = " and ".join(chosen.by_role[role] for role in way)
+    for role in ("lat", "lon", "x", "y", "cell", "geometry"):
         if role not in way and role in chosen.by_role:
-            chosen.notes.append(f"places are read from {' and '.join(chosen.by_role[axis] for axis in way)}; "
-                               f"'{chosen.by_role[role]}' tells places, too, and was left aside")  # fmt: skip
-            chosen.by_role.pop(role)
+            other = chosen.by_role.pop(role)
+            chosen.notes.append(
+                f"places are read from {used}; '{other}' tells places, too, and was left aside"
+            )
             chosen.by_role.pop(f"{role}-max", None)
     return chosen
 
@@ -378,10 +346,3 @@ def _require_records(table: Table) -> None:
             f"check what its hidden cells tell: --kind {kind} in place of --raw; or name the columns of "
             "records with --as"
         )
-
-
-def _find_date_column(table: Table, chosen: ColumnChoice, requested: Mapping[str, str]) -> str:
-    """The column of dates, when the time column is called hour and was not requested; else empty."""
-    if "time" in requested or chosen.by_role.get("time", "").strip().lower() != "hour":
-        return ""
-    return column_called(table.columns, ("date", "day"))

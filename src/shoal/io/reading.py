@@ -12,7 +12,7 @@ from shoal.io.disk.read_pieces import TaskReader, read_tables
 from shoal.io.listed_places import ListedPlaces, read_listed, read_sensitive
 from shoal.io.reading_state import Keep, ReadingState, account_people, no_rows
 from shoal.io.screening import require_screening, screen_trajectories
-from shoal.io.snapping import Rows, arrange, put_on_plane, require_grid
+from shoal.io.snapping import Rows, arrange, place_rows, require_grid
 from shoal.model.clocks import Clock
 from shoal.model.grid import Grid
 from shoal.model.intake import Reading
@@ -171,15 +171,16 @@ def read_with(source: object, reading: Reading, run: Run) -> Trajectories:
     parts: list[Rows] = []
     state = read_rows(source, reading, run, lambda rows, _: parts.append(rows))
     reading, plane, grid = state.reading, state.plane, state.grid
-    put_on_plane(
-        parts,
-        plane if state.positions.keeps_degrees else None,
-        grid,
-        state.dropped,
-        run,
-        keep_degrees=state.positions.degrees,
-        listed=state.listed,
-    )
+    source_plane = plane if state.positions.keeps_degrees else None
+
+    def place(index: int) -> dict[str, int]:
+        parts[index], lost = place_rows(
+            parts[index], source_plane, grid, keep_degrees=state.positions.degrees, listed=state.listed
+        )
+        return lost
+
+    for lost in run.map(place, range(len(parts)), label="placing on the grid"):
+        state.dropped.update(lost)
     if state.listed is not None:
         state.listed.require_most(state.dropped, state.rows_kept)
     if not any(part.code.size for part in parts):

@@ -1,8 +1,7 @@
 """From cleaned rows to the arrays of Trajectories."""
 
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Final
 
@@ -15,8 +14,7 @@ from shoal.io.columns.values import Codes
 from shoal.io.listed_places import ListedPlaces
 from shoal.model.grid import Grid
 from shoal.model.projection import WGS84, transform
-from shoal.runtime.arrays import Floats, Integers, Numbers
-from shoal.runtime.run import Run
+from shoal.runtime.arrays import Flags, Floats, Integers, Numbers
 from shoal.units import DAY_S
 
 FINEST_M: Final = 0.001
@@ -38,6 +36,11 @@ class Rows:
     y: Numbers
     lat: Floats | None = None
     lon: Floats | None = None
+
+    def take(self, rows: Flags) -> "Rows":
+        """These rows."""
+        present = {name: values for name, values in vars(self).items() if values is not None}
+        return Rows(**{name: values[rows] for name, values in present.items()})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,29 +75,6 @@ def require_grid(grid: Grid) -> None:
         )
 
 
-def put_on_plane(
-    parts: list[Rows],
-    plane: str | None,
-    grid: Grid | None,
-    dropped: Counter[str],
-    run: Run,
-    *,
-    keep_degrees: bool = False,
-    listed: ListedPlaces | None = None,
-) -> None:
-    """Project each part from degrees into ``plane`` (None = meters already) and snap it, in place.
-
-    Without ``grid`` units are seconds and meters; ``keep_degrees`` keeps the degrees as well.
-    """
-
-    def work(index: int) -> dict[str, int]:
-        parts[index], lost = place_rows(parts[index], plane, grid, keep_degrees=keep_degrees, listed=listed)
-        return lost
-
-    for lost in run.map(work, range(len(parts)), label="placing on the grid"):
-        dropped.update(lost)
-
-
 def place_rows(
     rows: Rows,
     plane: str | None,
@@ -103,25 +83,25 @@ def place_rows(
     keep_degrees: bool = False,
     listed: ListedPlaces | None = None,
 ) -> tuple[Rows, dict[str, int]]:
-    """The rows with an image on the plane, in listed cells; and the number of others by reason."""
+    """The rows in ``plane`` (None = meters already) and in listed cells; the number of others by reason.
+
+    Without ``grid`` units are seconds and meters; ``keep_degrees`` keeps the degrees as well.
+    """
     x, y = (rows.x, rows.y) if plane is None else transform(WGS84, plane, rows.x, rows.y)
-    code, t, lon, lat = rows.code, rows.t, rows.x, rows.y
+    placed = Rows(rows.code, rows.t, x, y, rows.y, rows.x) if keep_degrees else Rows(rows.code, rows.t, x, y)
     inside = (np.abs(x) <= LARGEST_M) & (np.abs(y) <= LARGEST_M)
     lost: dict[str, int] = {}
     if not inside.all():
         lost[OUTSIDE if plane is not None else TOO_LARGE] = int(np.count_nonzero(~inside))
-        code, t, x, y, lon, lat = code[inside], t[inside], x[inside], y[inside], lon[inside], lat[inside]
+        placed = placed.take(inside)
     if grid is None:
-        return (
-            Rows(code, t / SECOND, x, y, lat, lon) if keep_degrees else Rows(code, t / SECOND, x, y)
-        ), lost
-    placed = Rows(code, slots(t, grid.slot_s), cells(x, grid.cell_m), cells(y, grid.cell_m))
-    if listed is None:
-        return placed, lost
-    on_list = listed.hold(placed.x, placed.y)
+        return replace(placed, t=placed.t / SECOND), lost
+    x, y = cells(placed.x, grid.cell_m), cells(placed.y, grid.cell_m)
+    placed = Rows(placed.code, slots(placed.t, grid.slot_s), x, y)
+    on_list = np.ones(1, dtype=np.bool_) if listed is None else listed.hold(x, y)
     if not on_list.all():
         lost[OFF_LIST] = int(np.count_nonzero(~on_list))
-        placed = Rows(*(getattr(placed, name)[on_list] for name in ("code", "t", "x", "y")))
+        placed = placed.take(on_list)
     return placed, lost
 
 
@@ -173,56 +153,43 @@ def sorted_rows(parts: list[Rows], subject_of_code: Integers, n_subjects: int) -
     Whole numbers are packed with the subject into one 64-bit key if they fit: that takes a tenth of time
     and memory.
     """
-    packing = Packing.of(parts, n_subjects)
-    return packing.sorted_rows(parts, subject_of_code) if packing else _sorted_columns(parts, subject_of_code)
+    filled = [part for part in parts if part.code.size]
+    if filled and filled[0].t.dtype == np.int64:
+        ends = [
+            [[int(values.min()), int(values.max())] for values in (part.t, part.x, part.y)] for part in filled
+        ]
+        lowest, highest = np.min(ends, axis=0)[:, 0].tolist(), np.max(ends, axis=0)[:, 1].tolist()
+        bits = [(high - low).bit_length() for low, high in zip(lowest, highest, strict=True)]
+        if sum(bits) + (n_subjects - 1).bit_length() <= 64:
+            return _sorted_keys(parts, subject_of_code, lowest, bits)
+    return _sorted_columns(parts, subject_of_code)
 
 
-@dataclass(frozen=True)
-class Packing:
-    """Subject, t, x and y in one 64-bit key: the lowest value and bits of each."""
-
-    lowest: tuple[int, int, int]
-    bits: tuple[int, int, int]
-
-    @classmethod
-    def of(cls, parts: Sequence[Rows], n_subjects: int) -> "Packing | None":
-        """The packing, None unless the rows fit."""
-        filled = [part for part in parts if part.code.size]
-        if not filled or filled[0].t.dtype != np.int64:
-            return None
-        lowest = tuple(min(int(getattr(part, name).min()) for part in filled) for name in "txy")
-        highest = tuple(max(int(getattr(part, name).max()) for part in filled) for name in "txy")
-        bits = tuple((high - low).bit_length() for low, high in zip(lowest, highest, strict=True))
-        if sum(bits) + (n_subjects - 1).bit_length() > 64:
-            return None
-        return cls((lowest[0], lowest[1], lowest[2]), (bits[0], bits[1], bits[2]))
-
-    def sorted_rows(
-        self, parts: list[Rows], subject_of_code: Integers
-    ) -> tuple[Integers, Integers, Integers, Integers]:
-        """The different rows, ascending. Empties ``parts``."""
-        key = np.empty(sum(len(part.code) for part in parts), dtype=np.uint64)
-        end = len(key)
-        while parts:
-            part = parts.pop()
-            packed = subject_of_code[part.code].astype(np.uint64)
-            for values, low, bits in zip((part.t, part.x, part.y), self.lowest, self.bits, strict=True):
-                packed <<= np.uint64(bits)
-                packed |= (values - low).view(np.uint64)
-            key[end - len(packed) : end] = packed
-            end -= len(packed)
-        key.sort()
-        fresh = np.ones(len(key), dtype=np.bool_)
-        np.not_equal(key[1:], key[:-1], out=fresh[1:])
-        if not fresh.all():
-            key = key[fresh]
-        columns: list[Integers] = []
-        for low, bits in zip(reversed(self.lowest), reversed(self.bits), strict=True):
-            columns.append((key & np.uint64((1 << bits) - 1)).view(np.int64))
-            columns[-1] += low
-            key >>= np.uint64(bits)
-        y, x, t = columns
-        return key.view(np.int64), t, x, y
+def _sorted_keys(
+    parts: list[Rows], subject_of_code: Integers, lowest: Sequence[int], bits: Sequence[int]
+) -> Sequence[Integers]:
+    """For rows that fit a key. lowest, bits: of t, x and y."""
+    key = np.empty(sum(len(part.code) for part in parts), dtype=np.uint64)
+    end = len(key)
+    while parts:
+        part = parts.pop()
+        packed = subject_of_code[part.code].astype(np.uint64)
+        for values, low, width in zip((part.t, part.x, part.y), lowest, bits, strict=True):
+            packed <<= np.uint64(width)
+            packed |= (values - low).view(np.uint64)
+        key[end - len(packed) : end] = packed
+        end -= len(packed)
+    key.sort()
+    fresh = np.ones(len(key), dtype=np.bool_)
+    np.not_equal(key[1:], key[:-1], out=fresh[1:])
+    if not fresh.all():
+        key = key[fresh]
+    columns: list[Integers] = []
+    for low, width in zip(reversed(lowest), reversed(bits), strict=True):
+        columns.append((key & np.uint64((1 << width) - 1)).view(np.int64))
+        columns[-1] += low
+        key >>= np.uint64(width)
+    return [key.view(np.int64), *reversed(columns)]
 
 
 def _sorted_columns(parts: list[Rows], subject_of_code: Integers) -> list[Any]:
@@ -233,7 +200,7 @@ def _sorted_columns(parts: list[Rows], subject_of_code: Integers) -> list[Any]:
     columns = [subject_of_code[np.concatenate([part.code for part in filled])]]
     columns += [np.concatenate([getattr(part, name) for part in filled]) for name in names]
     parts.clear()
-    order = np.lexsort((columns[3], columns[2], columns[1], columns[0]))
+    order = np.lexsort(columns[3::-1])
     for place, column in enumerate(columns):
         columns[place] = column[order]
     fresh = np.ones(len(order), dtype=np.bool_)

@@ -15,16 +15,7 @@ _NOWHERE_DEG: Final = 1.0  # numbers this near to 0 N 0 E fit any unit
 
 
 def advise_degrees(lon: Floats, lat: Floats) -> str:
-    """What coordinates [n] off the globe may be, and what to do; empty if nothing fits.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> advise_degrees(np.array([2337542.0]), np.array([48866192.0])).partition(", or")[0]
-    'they may be degrees times 1,000,000 (48.9 N 2.3 E): divide by 1,000,000'
-    >>> advise_degrees(np.array([220.5]), np.array([4851.9]))
-    'they may be degrees and minutes in one number (48.9 N 2.3 E): convert them to decimal degrees'
-    """
+    """What coordinates [n] off the globe may be, and what to do; empty if nothing fits."""
     guesses = [
         f"{what} ({place(*_scaled_down(lon, lat, unit))}): divide by {unit:,.0f}"
         + (f", or call them lat_{name} and lon_{name}" if name else "")
@@ -93,15 +84,7 @@ _SMALLEST_M: Final = 10_000.0  # numbers nearer to 0 than this look like any loc
 
 
 def likely_planes(west: float, south: float, east: float, north: float) -> dict[str, str]:
-    """The option for each national plane that contains a rectangle of meters on land, with the place there.
-
-    Examples
-    --------
-    >>> likely_planes(2_676_000, 1_241_000, 2_690_000, 1_255_000)["EPSG:2056"]
-    '--crs EPSG:2056 (Switzerland (LV95), at 47.4 N 8.5 E)'
-    >>> likely_planes(0, 0, 5_000, 5_000)
-    {}
-    """
+    """The option for each national plane that holds a rectangle of meters on land, and the place there."""
     found: dict[str, str] = {}
     if max(abs(west), abs(east)) < _SMALLEST_M or max(abs(south), abs(north)) < _SMALLEST_M:
         return found

@@ -41,13 +41,7 @@ UNITS: Final = {  # that a column's name may state, by its role
 
 
 def split_unit(name: str) -> tuple[str, str]:
-    """A column's name without its unit, and the unit, in lower case; no unit is empty.
-
-    Examples
-    --------
-    >>> split_unit("Latitude [deg]"), split_unit("timestampMs"), split_unit("lat_e7"), split_unit("user_id")
-    (('latitude', 'deg'), ('timestamp', 'ms'), ('lat', 'e7'), ('user_id', ''))
-    """
+    """A column's name without its unit, and the unit, in lower case; no unit is empty."""
     name = name.strip()
     match = _PATTERNS["unit"].fullmatch(name)
     unit = (match[2] or match[3]).lower() if match else ""
@@ -169,15 +163,7 @@ def zones(batch: pa.RecordBatch, columns: Sequence[str], first: str) -> set[str]
 
 
 def advise_crs(zone: str) -> str:
-    """The option that names the plane of a zone, or the two that it may be.
-
-    Examples
-    --------
-    >>> advise_crs("31T"), advise_crs("2154")
-    ('--crs EPSG:32631', '--crs EPSG:2154')
-    >>> advise_crs("31")
-    '--crs EPSG:32631 (north of the equator) or --crs EPSG:32731 (south of it)'
-    """
+    """The option that names the plane of a zone such as 31T, or the two that it may be, of 31 alone."""
     if code := _PATTERNS["of_epsg"].fullmatch(zone):
         return f"--crs EPSG:{code[1]}"
     match = _PATTERNS["of_utm"].fullmatch(zone)

@@ -124,12 +124,9 @@ class PositionDoubts(Counting):
             )
 
     def add_places(
-        self, lon: Floats, lat: Floats, people: Codes, table: str, *, degrees: bool, wrapped: bool, crs: str
+        self, lon: Floats, lat: Floats, people: Codes, table: str, *, wrapped: bool, crs: str | None
     ) -> None:
-        """Look at some positions of a batch on the map.
-
-        degrees: as the file has them, not from a plane. wrapped: some beyond 180.
-        """
+        """Look at some positions of a batch on the map. wrapped: some beyond 180. crs: of a planar file."""
         step = max(1, len(lon) // _LOOKED_AT)
         lon, lat, people = lon[::step], lat[::step], people[::step]
         square, count = np.unique(squares(lon, lat), return_counts=True)
@@ -137,7 +134,7 @@ class PositionDoubts(Counting):
         self._whole += int(np.count_nonzero((lon == np.rint(lon)) & (lat == np.rint(lat))))
         self._equal += int(np.count_nonzero(lon == lat))
         self._looked_at += len(lon)
-        if not degrees:
+        if crs is not None:
             self._far += int(np.count_nonzero(lies_far_from_use(crs, lon, lat, _APART_DEG)))
             return
         self._look_at_digits(lon, lat)

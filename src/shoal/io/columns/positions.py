@@ -9,37 +9,18 @@ import pyarrow as pa
 
 from shoal.errors import InputError, MisuseError
 from shoal.io.cleaning import OUTSIDE, ZERO, Sieve
+from shoal.io.columns import meanings
 from shoal.io.columns.advice import advise_degrees, likely_planes
 from shoal.io.columns.column_names import NAMES, Columns
 from shoal.io.columns.counting import Counting
 from shoal.io.columns.land import middles
-from shoal.io.columns.meanings import (
-    E7,
-    OVERFLOW_DEG,
-    advise_crs,
-    contradicts,
-    count_refusals,
-    divisor,
-    signed,
-    signs,
-    zones,
-)
 from shoal.io.columns.position_doubts import PositionDoubts
 from shoal.io.columns.time_text import shape_of
 from shoal.io.columns.values import Codes, DecimalCommas, is_text, may_be_thousands, numbers, points
 from shoal.messages import say
+from shoal.model import projection
 from shoal.model.intake import TOO_WIDE, Reading
-from shoal.model.projection import (
-    MOST_WRONG,
-    WGS84,
-    PlaneLengths,
-    equal_area_plane,
-    error_in_words,
-    is_far_from_center,
-    is_geographic,
-    is_plane_in_meters,
-    transform,
-)
+from shoal.model.projection import WGS84, equal_area_plane, is_geographic, transform
 from shoal.runtime.arrays import Flags, Floats
 
 LONGITUDE_LATITUDE: Final = frozenset({"EPSG:4326", "OGC:CRS84", "WGS84"})
@@ -62,20 +43,15 @@ class Positions(Counting):
     def __init__(
         self, columns: Columns, reading: Reading, name: str, *, named: bool = False, sure: bool = False
     ) -> None:
-        declared_crs = None if reading.crs == "local" else reading.crs
         stored = columns.geometry.crs if columns.geometry else None
-        self.crs = WGS84 if columns.angles else (declared_crs or (None if reading.crs == "local" else stored))
+        self.crs = WGS84 if columns.angles else None if reading.crs == "local" else reading.crs or stored
         self.degrees = self.crs is not None and _is_wgs84(self.crs)
         self.notes: list[str] = []
         self.middle_lon_deg: float | None = None
         self._middle_lat_deg = 0.0
         if self.crs is not None:
             is_geographic(self.crs)
-        if (
-            columns.angles
-            and reading.crs is not None
-            and (declared_crs is None or not _is_wgs84(declared_crs))
-        ):
+        if columns.angles and reading.crs is not None and not _is_wgs84(reading.crs):
             text = "the declared crs is of planar input; latitude and longitude are taken as WGS 84"
             self.notes.append(say("reading.crs_unused", text))
         if self.crs is None and reading.working_crs is not None:
@@ -94,19 +70,15 @@ class Positions(Counting):
                 "as local meters; name them with --lon and --lat"
             )
         self._name = name
-        self._lengths: PlaneLengths | None = None
         self._working_crs = reading.working_crs
         if (
             reading.working_crs is None
             and not reading.snap
             and self.crs is not None
-            and is_plane_in_meters(self.crs)
+            and projection.is_plane_in_meters(self.crs)
         ):
             self._working_crs = self.crs  # points as given keep their coordinates to the last digit
-        self.keeps_degrees = self.crs is not None and not (self._working_crs == self.crs and not self.degrees)
-        self._may_be_degrees = self.crs is None and reading.crs != "local"
-        if self._working_crs is not None and not is_geographic(self._working_crs):
-            self._lengths = PlaneLengths(self._working_crs)
+        self.keeps_degrees = self.crs is not None and (self.degrees or self._working_crs != self.crs)
         self.commas = DecimalCommas()
         self._named, self._doubts = named, PositionDoubts(sure=sure)
         self._parts = columns.parts
@@ -119,6 +91,7 @@ class Positions(Counting):
     def _begin_counts(self) -> None:
         self._zones: set[str] = set()
         self._sums = np.zeros(3, dtype=object)  # of whole numbers that may not fit 64 bits
+        self._some: list[Floats] = []  # places of each batch on the working plane, [2, n]
         self._rows = 0
         self._decimals = {0}  # of the degrees so far, at most 2
         self.unread = ""  # the shape of a coordinate that cannot be read
@@ -128,25 +101,16 @@ class Positions(Counting):
         self._off: list[Floats] = []  # some positions [2, n] off the globe
         # of local meters in each batch: west and south with the sign turned, east, north
         self._bounds: list[Floats] = []
-        self._are_no_degrees = False
 
     @property
     def decided(self) -> tuple[dict[str, bool], dict[tuple[str, str], bool], bool | None]:
         """Decisions that hold for all later rows: decimal commas, hemispheres, longitudes above 180."""
         return self.commas.decided, dict(self._signed), self._wraps
 
-    def without_counts(self) -> Self:
-        """The same decisions, empty counts."""
-        fresh = super().without_counts()
-        fresh._lengths = self._lengths and PlaneLengths(str(self._working_crs))
-        return fresh
-
     def join(self, later: Self) -> None:
         """Add the counts of later rows."""
         super().join(later)
         self._require_one_zone()
-        if self._lengths is not None and later._lengths is not None:
-            self._lengths.add(later._lengths)
 
     def read(
         self, batch: pa.RecordBatch, columns: Columns, sieve: Sieve, people: Codes, table: str
@@ -159,10 +123,11 @@ class Positions(Counting):
             second, known_second = self._values(batch, columns.second, columns.signs[1], "lat")
             readable = known_first & known_second
         if columns.zone and self._declared != "local":
-            self._zones |= zones(batch, columns.zone, columns.first)
+            self._zones |= meanings.zones(batch, columns.zone, columns.first)
             self._require_one_zone()
         for name in columns.flags:
-            self._refused.update({name: rows} if (rows := count_refusals(name, batch.column(name))) else {})
+            if rows := meanings.count_refusals(name, batch.column(name)):
+                self._refused[name] += rows
         sieve.drop_coordinates(first, second, readable)
         if self.degrees:
             first = self._wrapped(first, sieve.good & (np.abs(second) <= 90))
@@ -181,16 +146,14 @@ class Positions(Counting):
             sieve.drop_angles(lon, lat)
             if self.keeps_degrees:
                 first, second = lon, lat
-        if sieve.good.all():
-            self._remember(first, second, people, table)
-        else:
-            self._remember(first[sieve.good], second[sieve.good], people[sieve.good], table)
+        usable = slice(None) if sieve.good.all() else sieve.good
+        self._remember(first[usable], second[usable], people[usable], table)
         return first, second
 
     def _values(
         self, batch: pa.RecordBatch, name: str, tried: Sequence[str], axis: str
     ) -> tuple[Floats, Flags]:
-        per_unit = self._divisors.setdefault(name, divisor(name, angle=self.degrees))
+        per_unit = self._divisors.setdefault(name, meanings.divisor(name, angle=self.degrees))
         where, decimal = f"column '{name}' of {self._name}", self.degrees and per_unit == 1.0
         column = batch.column(name) if decimal else self.commas.replaced(batch, name, angle=False)
         values, readable = numbers(column, where)
@@ -202,12 +165,13 @@ class Positions(Counting):
             written = column.filter(pa.array(~readable)).drop_null()
             self.unread = shape_of(next(filter(None, written.to_pylist()), ""))
         values = values if per_unit == 1.0 else values / per_unit
-        if per_unit == E7:  # Google wrote negative numbers of 32 bits without their sign
-            values = np.where((values > 180) & (values < OVERFLOW_DEG), values - OVERFLOW_DEG, values)
+        if per_unit == meanings.E7:  # Google wrote negative numbers of 32 bits without their sign
+            turned = (values > 180) & (values < meanings.OVERFLOW_DEG)
+            values = np.where(turned, values - meanings.OVERFLOW_DEG, values)
         for sign in tried:
             if self._signed.get((axis, sign)) is False:
                 continue
-            side = signs(batch.column(sign), axis, sign)
+            side = meanings.signs(batch.column(sign), axis, sign)
             if side is None:
                 self._signed[axis, sign] = self._signed.get((axis, sign), False) and not batch.num_rows
                 continue
@@ -215,7 +179,7 @@ class Positions(Counting):
                 text = "the hemisphere of {name} comes from the column '{column}'"
                 self.notes.append(say("reading.hemisphere", text, name=name, column=sign))
             self._signed.update({(axis, other): other == sign for other in tried})
-            values = signed(values, side)
+            values = meanings.signed(values, side)
             readable = readable & np.isfinite(values)
             break
         return values, readable
@@ -253,31 +217,23 @@ class Positions(Counting):
             if np.abs(tenths - np.rint(tenths)).max(initial=0) < _ROUNDED:
                 break
             self._decimals.add(decimals + 1)
-        if self._lengths is not None and len(first):
+        if self._working_crs is not None and first.size:
             some = slice(None, None, len(first) // _MEASURED + 1)
             plane = first[some], second[some]
-            if self.keeps_degrees and self._working_crs is not None:
+            if self.keeps_degrees:
                 plane = transform(WGS84, self._working_crs, *plane)
-            self._lengths.measure(*plane)
+            self._some.append(np.stack(plane))
         if self.keeps_degrees:
             for begin in range(0, len(first), _SUMMED):  # few enough for a processor's cache
                 part = slice(begin, begin + _SUMMED)
                 angle = np.radians(first[part])
                 for place, values in enumerate((np.sin(angle), np.cos(angle), second[part] / 90)):
                     self._sums[place] += int(np.rint(values * FINE).astype(np.int64).sum())
-        if self.keeps_degrees and first.size:
-            self._doubts.add_places(
-                first,
-                second,
-                people,
-                table,
-                degrees=self.degrees,
-                wrapped=bool(self._wraps),
-                crs=str(self.crs),
-            )
+            if first.size:
+                wrapped, crs = bool(self._wraps), None if self.degrees else self.crs
+                self._doubts.add_places(first, second, people, table, wrapped=wrapped, crs=crs)
         if self.crs is None and first.size:
             self._bounds.append(np.array([-first.min(), -second.min(), first.max(), second.max()]))
-            self._are_no_degrees |= bool(np.abs(first).max() > 180 or np.abs(second).max() > 90)
 
     def plane(self) -> str | None:
         """The plane after all rows, None for local meters.
@@ -285,7 +241,8 @@ class Positions(Counting):
         Raises InputError when numbers without a system look like degrees, or when a plane's distances are
         wrong.
         """
-        if self._may_be_degrees and self._rows and not self._are_no_degrees:
+        farthest = np.max(self._bounds or [np.full(4, np.inf)], axis=0)
+        if self._declared != "local" and (farthest <= [180, 90, 180, 90]).all():
             raise InputError(
                 f"x and y of {self._name} lie within -180..180 and -90..90, as degrees do; "
                 "name them with --lon and --lat, or say --crs local if they are meters"
@@ -296,19 +253,22 @@ class Positions(Counting):
                 "them without, or name the columns with --x and --y if they are decimal points"
             )
         zone = next(iter(self._zones), "")
-        if zone and (self._declared is None or contradicts(zone, self._declared)):
+        if zone and (self._declared is None or meanings.contradicts(zone, self._declared)):
             raise InputError(
                 f"x and y of {self._name} are of the plane {zone}, as a column beside them says: give "
-                f"{advise_crs(zone)}, or --crs local to keep them as meters without a place"
+                f"{meanings.advise_crs(zone)}, or --crs local to keep them as meters without a place"
             )
         equal_area = self._own_plane() if self.keeps_degrees and self._rows else None
-        if self._lengths is not None and self._rows and self._working_crs != equal_area:
-            places, wrong, worst, _ = self._lengths.errors()
+        if self._working_crs is not None and self._rows and self._working_crs != equal_area:
+            lengths = projection.PlaneLengths(self._working_crs)
+            for some in self._some:
+                lengths.measure(*some)
+            places, wrong, worst, _ = lengths.errors()
             if 2 * wrong > places:  # fewer are outliers, which the check of a release tells
                 raise InputError(
                     f"distances in the plane '{self._working_crs}' differ from true ones at the places of "
-                    f"{self._name}, {error_in_words(worst)} at worst; name another with working_crs, one in "
-                    "meters around the data, or read longitude and latitude"
+                    f"{self._name}, {projection.error_in_words(worst)} at worst; name another with "
+                    "working_crs, one in meters around the data, or read longitude and latitude"
                 )
         fine = self.degrees and max(self._decimals) >= _FINE_DECIMALS
         self.notes += self._doubts.check_degrees(self._name, named=self._named, fine=fine)
@@ -319,7 +279,7 @@ class Positions(Counting):
             )
             self.notes.append(say("reading.refused", text, column=column, rows=f"{rows:,}"))
         self.notes += self._doubts.check_meters(self._name, self._declared, self.crs)
-        self._note_national()
+        self._note_national(*farthest)
         self._note_coarse()
         if self.crs is None or self._working_crs is not None or not self._rows:
             return self._working_crs
@@ -336,7 +296,7 @@ class Positions(Counting):
         if self.middle_lon_deg is None or not self._doubts.squares:
             return
         square, count = np.array(list(self._doubts.squares.items())).T
-        far = is_far_from_center(self.middle_lon_deg, self._middle_lat_deg, *middles(square))
+        far = projection.is_far_from_center(self.middle_lon_deg, self._middle_lat_deg, *middles(square))
         share = count[far].sum() / count.sum()
         if min(share, far.mean()) > 0.5:  # of fewer, the check of a release tells
             self.notes.append(
@@ -347,7 +307,7 @@ class Positions(Counting):
                     "on its own, from a file that holds the rows of that region alone",
                     share=f"{share:.0%}",
                     file=self._name,
-                    wrong=f"{MOST_WRONG:.0%}",
+                    wrong=f"{projection.MOST_WRONG:.0%}",
                 )
             )
 
@@ -365,12 +325,9 @@ class Positions(Counting):
         steps, km = (("whole degrees", 111), ("tenths of degrees", 11))[decimals]
         self.notes.append(say("reading.coarse", text, file=self._name, steps=steps, km=km))
 
-    def _note_national(self) -> None:
-        if not self._bounds:
-            return
-        west, south, east, north = np.max(self._bounds, axis=0).tolist()
-        planes = likely_planes(-west, -south, east, north)
-        if planes:
+    def _note_national(self, west: float, south: float, east: float, north: float) -> None:
+        """West and south with the sign turned."""
+        if planes := likely_planes(-west, -south, east, north):
             text = (
                 "x and y of {file} were taken as local meters; if one of these places is right, give "
                 "{planes}, else the plane that is (zones of UTM have the same numbers)"

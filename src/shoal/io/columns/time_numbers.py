@@ -142,7 +142,7 @@ def require_start(time_s: float, dates: Iterable[str], gps: Sequence[str], where
 
 def require_digits(step: float, unit: str, where: str) -> None:
     """Refuse numbers since 1970 whose written digits leave steps of more than a second."""
-    step_s = step * _PER_UNIT[unit] / SECOND
+    step_s = step * _PER_UNIT.get(unit, 1e-3) / SECOND
     if step_s > 1:
         raise InputError(
             f"{where} has lost digits: its numbers since 1970 have steps of {step_s:,.0f} s; "

@@ -1,7 +1,7 @@
 """Values that stand for a range, as other tools write them: ``[48.8, 48.9[``, ``48.8*``, ``*``."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -36,57 +36,75 @@ class WrittenRange:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Ranges:
-    """From ``low`` to below ``high``, float64 [n]; equal for a single value."""
+class Axis:
+    """From and to of each row, float64 [n]; equal for a single value."""
 
     low: Floats
     high: Floats
+
+    @property
+    def single(self) -> Flags:
+        """Whether each row has a single value, bool [n]."""
+        return np.asarray(self.low == self.high)
+
+    def take(self, rows: Any) -> "Axis":
+        """These rows."""
+        return Axis(low=self.low[rows], high=self.high[rows])
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Ranges(Axis):
+    """From ``low`` to below ``high``, and whether each row can be read."""
+
     readable: Flags
 
 
 def number_ranges(column: pa.Array, where: str) -> Ranges:
     """The ranges of a column of numbers, ranges or masked numbers."""
-    column = plain(column)
-    if not is_text(column.type):
-        values, readable = numbers(column, where)
-        return _of_singles(values, readable, column)
-    coded = column.dictionary_encode()
-    ranges = [_masked(text) or parse_range(text) for text in _texts_and_blank(coded)]
-
-    def read(ends: Sequence[str | None]) -> tuple[Floats, Flags]:
-        return numbers(pa.array(ends, pa.string()), where)
-
-    return _spread(
-        coded,
-        ranges,
-        *(read([getattr(text_range, side) for text_range in ranges]) for side in ("low", "high")),
-    )
+    return _ranges(column, _masked, lambda ends: numbers(ends, where))
 
 
 def time_ranges(column: pa.Array, times: Times, where: str) -> Ranges:
     """The ranges of a column of times, in seconds. times: shares unit and zone across columns."""
+
+    def read(ends: pa.Array) -> tuple[Floats, Flags]:
+        ticks, readable = times.microseconds(ends, where)
+        return ticks / SECOND, readable
+
+    return _ranges(column, _coarse_date, read)
+
+
+def _ranges(
+    column: pa.Array,
+    other: Callable[[str], WrittenRange | None],
+    read: Callable[[pa.Array], tuple[Floats, Flags]],
+) -> Ranges:
+    """other: ranges that only columns of this kind have. read: single values."""
     column = plain(column)
     if not is_text(column.type):
-        ticks, readable = times.microseconds(column, where)
-        return _of_singles(ticks / SECOND, readable, column)
+        values, readable = read(column)
+        empty, around = ~has_value(column), np.zeros(len(values))  # an empty value may be anything
+        if pa.types.is_float32(column.type):  # any number that rounds to it: raw data may have more digits
+            around = np.spacing(values.astype(np.float32)).astype(np.float64)
+        low, high = np.where(empty, -np.inf, values - around), np.where(empty, np.inf, values + around)
+        return Ranges(low=low, high=high, readable=empty | (readable & np.isfinite(values)))
     coded = column.dictionary_encode()
-    ranges = [_coarse_date(text) or parse_range(text) for text in _texts_and_blank(coded)]
-    ends = [getattr(text_range, side) for side in ("low", "high") for text_range in ranges]
-    ticks, readable = times.microseconds(pa.array([end or None for end in ends], pa.string()), where)
-    seconds, half = ticks / SECOND, len(ranges)
-    return _spread(coded, ranges, (seconds[:half], readable[:half]), (seconds[half:], readable[half:]))
+    ranges = [other(text) or parse_range(text) for text in [*coded.dictionary.to_pylist(), ""]]
+    ends = [end for text_range in ranges for end in (text_range.low, text_range.high)]
+    values, readable = read(pa.array([end or None for end in ends], pa.string()))
+    bounded = np.array([end is not None for end in ends])
+    low, high = np.where(bounded, values, np.tile([-np.inf, np.inf], len(ranges))).reshape(-1, 2).T
+    sound = (readable | ~bounded).reshape(-1, 2).all(axis=1) & (low <= high)
+    open_low = np.array([text_range.open_low for text_range in ranges])
+    beyond = np.array([text_range.closed_high and text_range.low != text_range.high for text_range in ranges])
+    low = np.where(open_low, np.nextafter(low, np.inf), low)
+    high = np.where(beyond, np.nextafter(high, np.inf), high)
+    rows = pc.fill_null(coded.indices.cast(pa.int64()), len(ranges) - 1).to_numpy(zero_copy_only=False)
+    return Ranges(low=low[rows], high=high[rows], readable=sound[rows])
 
 
 def parse_range(text: str) -> WrittenRange:
-    """The range that a text states.
-
-    Examples
-    --------
-    >>> parse_range("[48.8, 48.9[")
-    WrittenRange(low='48.8', high='48.9', open_low=False, closed_high=False)
-    >>> parse_range("(3, 5]").closed_high, parse_range("*").low is None, parse_range("7").high
-    (True, True, '7')
-    """
+    """The range that a text states."""
     text = text.strip()
     if text.casefold() in EVERYTHING:
         return WrittenRange(low=None, high=None)
@@ -142,43 +160,3 @@ def _coarse_date(text: str) -> WrittenRange | None:
         return None
     low, high = ((begin + ahead).astype("datetime64[s]") for ahead in (0, 1))
     return WrittenRange(low=str(low), high=str(high))
-
-
-def _of_singles(values: Floats, readable: Flags, column: pa.Array) -> Ranges:
-    """An empty value may be anything, a 32-bit one any number that rounds to it."""
-    empty = ~has_value(column)
-    values = values.astype(np.float64)
-    around = np.zeros(len(values))
-    if pa.types.is_float32(column.type):  # as many digits as raw data may have do not fit
-        around = np.spacing(values.astype(np.float32)).astype(np.float64)
-    return Ranges(
-        low=np.where(empty, -np.inf, values - around),
-        high=np.where(empty, np.inf, values + around),
-        readable=empty | (readable & np.isfinite(values)),
-    )
-
-
-def _texts_and_blank(coded: pa.DictionaryArray) -> list[str]:
-    return [*coded.dictionary.to_pylist(), ""]
-
-
-def _spread(
-    coded: pa.DictionaryArray,
-    ranges: Sequence[WrittenRange],
-    lows: tuple[Floats, Flags],
-    highs: tuple[Floats, Flags],
-) -> Ranges:
-    low, high = np.full(len(ranges), -np.inf), np.full(len(ranges), np.inf)
-    readable = np.ones(len(ranges), dtype=np.bool_)
-    for row, text_range in enumerate(ranges):
-        if text_range.low is not None:
-            low[row], readable[row] = lows[0][row], lows[1][row]
-        if text_range.high is not None:
-            high[row], readable[row] = highs[0][row], readable[row] & highs[1][row]
-    readable &= low <= high
-    open_low = np.array([text_range.open_low for text_range in ranges])
-    beyond = np.array([text_range.closed_high and text_range.low != text_range.high for text_range in ranges])
-    low = np.where(open_low, np.nextafter(low, np.inf), low)
-    high = np.where(beyond, np.nextafter(high, np.inf), high)
-    rows = pc.fill_null(coded.indices.cast(pa.int64()), len(ranges) - 1).to_numpy(zero_copy_only=False)
-    return Ranges(low=low[rows], high=high[rows], readable=readable[rows])
