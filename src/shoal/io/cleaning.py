@@ -58,17 +58,6 @@ class Sieve:
             self.first.setdefault(reason, int(np.argmax(bad & self.good)))
             self.good &= ~bad
 
-    def drop_times(self, t: Micros, readable: Flags, latest: int) -> None:
-        """Drop times that are unreadable, before 1970, or after ``latest`` (microseconds)."""
-        self.drop(BAD_TIME, ~readable)
-        self.drop(BEFORE_1970, t < 0)
-        self.drop(FUTURE, t > latest)
-
-    def drop_coordinates(self, first: Floats, second: Floats, readable: Flags) -> None:
-        """Drop unreadable and infinite positions."""
-        self.drop(BAD_COORDINATE, ~readable)
-        self.drop(NOT_FINITE, ~(np.isfinite(first) & np.isfinite(second)))
-
     def drop_angles(self, lon_deg: Floats, lat_deg: Floats) -> None:
         """Drop positions off the globe."""
         self.drop(LATITUDE, ~(np.abs(lat_deg) <= 90))

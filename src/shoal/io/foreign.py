@@ -13,7 +13,7 @@ from shoal.io.columns.cell_codes import CellCodes, cells_of, system_of
 from shoal.io.columns.column_names import NAMES, column_called, find_column
 from shoal.io.columns.meanings import divisor
 from shoal.io.columns.tables import TABLES
-from shoal.io.columns.times import Times
+from shoal.io.columns.times import Times, with_date
 from shoal.io.columns.value_ranges import Axis, Ranges, number_ranges, time_ranges
 from shoal.io.columns.values import Names, plain, points, stored
 from shoal.io.formats.input_table import Table
@@ -186,12 +186,7 @@ def _with_hours(data: pa.Table, date: str, chosen: ColumnChoice) -> pa.Table:
         return data  # the column holds whole times
     if pc.any(pc.or_(pc.less(hours, 0), pc.greater(hours, 23))).as_py():
         return data
-    days = plain(data[date].combine_chunks())
-    if pa.types.is_timestamp(days.type):
-        days = days.cast(pa.date32(), safe=False)
-    texts = pc.binary_join_element_wise(
-        days.cast(pa.string()), pc.utf8_lpad(hours.cast(pa.string()), 2, "0"), " "
-    )
+    texts = with_date(data[date].combine_chunks(), hours)
     chosen.notes.append(f"hours in '{hour}' are joined with the dates in '{date}'")
     return data.set_column(data.column_names.index(hour), hour, texts)
 

@@ -126,10 +126,7 @@ class ReadingState:
         self.units = self.people
 
     def join(self, later: "ReadingState") -> None:
-        """Add the counts of later rows, without their names.
-
-        Raises InputError when two files would become one person.
-        """
+        """Add the counts of later rows, without their names."""
         self.owners.join(later.owners)
         self.at_once.join(later.at_once)
         self.shared.join(later.shared)
@@ -233,7 +230,9 @@ def read_batch(state: ReadingState, table: Table, batch: Any, keep: Keep) -> Non
         state.times.beside.look(batch, columns.beside)
     where = f"column '{columns.time}' of {table.name}"
     t, readable = state.times.microseconds(clock, where)
-    sieve.drop_times(t, readable, int(min(reading.not_after_s or 0.0, LAST_S) * SECOND))
+    sieve.drop(cleaning.BAD_TIME, ~readable)
+    sieve.drop(cleaning.BEFORE_1970, t < 0)
+    sieve.drop(cleaning.FUTURE, t > int(min(reading.not_after_s or 0.0, LAST_S) * SECOND))
     first, second = state.positions.read(batch, columns, sieve, code, table.name)
     for reason in sieve.first.keys() - state.examples.keys():
         if place := state.place_of(rows_before + sieve.first[reason]):
@@ -266,11 +265,7 @@ def _person_days(state: ReadingState, code: Codes, t: Micros) -> Codes:
 
 
 def account_people(state: ReadingState, ids: Sequence[str] | pa.Array, people_read: int) -> None:
-    """Count the people without a usable row. ids: of the units that have one.
-
-    Raises InputError, unless the settings answer it, when ids may be fewer people than they seem, lost their
-    digits, or when more than 1 % of the people vanish.
-    """
+    """Count the people without a usable row, and ask about ids. ids: of the units that have a row."""
     reading, column = state.reading, f"column '{state.columns.person}' of {state.name}"
     if reading.per_day:
         ids = sorted({text[: -len("@2024-05-01")] for text in texts_of(ids)})

@@ -1,6 +1,6 @@
 """What coordinates may be that are off the globe or of an unknown plane: each guess with its place."""
 
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 
@@ -66,18 +66,6 @@ def _from_parts(values: Floats, parts: int) -> Floats:
     return np.sign(values) * (rest + part)
 
 
-class Plane(NamedTuple):
-    """A plane of a country or of maps, and its coordinates there in km (``advice.toml``)."""
-
-    crs: str
-    country: str
-    west: int
-    east: int
-    south: int
-    north: int
-
-
-PLANES: Final = [Plane(*row) for row in _TABLE["planes"]]
 _KM: Final = 1000.0
 _MERCATOR_M: Final = 2.0038e7  # half of the equator, as web maps have it
 _SMALLEST_M: Final = 10_000.0  # numbers nearer to 0 than this look like any local plane
@@ -88,10 +76,11 @@ def likely_planes(west: float, south: float, east: float, north: float) -> dict[
     found: dict[str, str] = {}
     if max(abs(west), abs(east)) < _SMALLEST_M or max(abs(south), abs(north)) < _SMALLEST_M:
         return found
-    for plane in PLANES:
-        if west < plane.west * _KM or east > plane.east * _KM or south < plane.south * _KM:
+    for crs, country, *sides in _TABLE["planes"]:
+        farthest_west, farthest_east, farthest_south, farthest_north = (side * _KM for side in sides)
+        if west < farthest_west or east > farthest_east or south < farthest_south or north > farthest_north:
             continue
-        lon, lat = transform(plane.crs, WGS84, np.array([(west + east) / 2]), np.array([(south + north) / 2]))
-        if north <= plane.north * _KM and _fits(lon, lat):
-            found[plane.crs] = f"--crs {plane.crs} ({plane.country}, at {place(lon, lat)})"
+        lon, lat = transform(crs, WGS84, np.array([(west + east) / 2]), np.array([(south + north) / 2]))
+        if _fits(lon, lat):
+            found[crs] = f"--crs {crs} ({country}, at {place(lon, lat)})"
     return found

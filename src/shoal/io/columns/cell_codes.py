@@ -71,18 +71,15 @@ def h3_numbers(lat: Floats, lon: Floats, level: int) -> Floats:
 
 def _geohashes(texts: Sequence[str]) -> CellCodes:
     """Rectangles by halving, longitude first (Niemeyer 2008; http://geohash.org)."""
-    rectangles = np.empty((len(texts), 4))
+    rectangles = np.empty((4, len(texts)))
     for row, text in enumerate(texts):
-        sides = [[-180.0, 180.0], [-90.0, 90.0]]
-        turn = 0
-        for character in text.lower():
-            value = _BASE32.index(character)
-            for bit in (16, 8, 4, 2, 1):
-                side = sides[turn % 2]
-                side[0 if value & bit else 1] = (side[0] + side[1]) / 2
-                turn += 1
-        rectangles[row] = sides[0][0], sides[1][0], sides[0][1], sides[1][1]
-    west, south, east, north = np.ascontiguousarray(rectangles.T)
+        halves = "".join(f"{_BASE32.index(character):05b}" for character in text.lower())
+        for axis, end in enumerate((180.0, 90.0)):
+            of_axis = halves[axis::2]
+            side = 2 * end / 2 ** len(of_axis)
+            low = int(of_axis, 2) * side - end
+            rectangles[axis::2, row] = low, low + side
+    west, south, east, north = rectangles
     return CellCodes(system="geohash", west=west, south=south, east=east, north=north)
 
 

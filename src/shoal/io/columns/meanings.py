@@ -64,10 +64,7 @@ def zone_in_name(name: str) -> str:
 
 
 def divisor(name: str, *, angle: bool) -> float:
-    """What the numbers of a column are divided by to give degrees or meters, by the unit in its name.
-
-    Raises InputError for a unit that shoal does not read.
-    """
+    """What the numbers of a column are divided by to give degrees or meters, by the unit in its name."""
     unit = split_unit(name)[1] or ("e7" if name.strip().lower().endswith("e7") else "")
     if angle and _PATTERNS["turned"].search(name):
         raise InputError(
@@ -109,10 +106,7 @@ def part_columns(names: Sequence[str], used: Sequence[str]) -> tuple[str, ...]:
 
 
 def signs(column: pa.Array, axis: str, name: str) -> Integers | None:
-    """1, -1 or 0 (unknown) for each row; None for a column without a hemisphere, such as an empty one.
-
-    Raises InputError when many values are something else, as an O, which is east or west.
-    """
+    """1, -1 or 0 (unknown) for each row; None for a column without a hemisphere, such as an empty one."""
     coded = plain(column).dictionary_encode()
     compact, sure = _compact(name), _is_sign(name, axis)
     turned, right = (bool(re.search(words, compact)) for words in ("neg|south|west", "north|east"))

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from shoal.errors import InputError, MisuseError
-from shoal.io.cleaning import OUTSIDE, ZERO, Sieve
+from shoal.io.cleaning import BAD_COORDINATE, NOT_FINITE, OUTSIDE, ZERO, Sieve
 from shoal.io.columns import meanings
 from shoal.io.columns.advice import advise_degrees, likely_planes
 from shoal.io.columns.column_names import NAMES, Columns
@@ -128,7 +128,8 @@ class Positions(Counting):
         for name in columns.flags:
             if rows := meanings.count_refusals(name, batch.column(name)):
                 self._refused[name] += rows
-        sieve.drop_coordinates(first, second, readable)
+        sieve.drop(BAD_COORDINATE, ~readable)
+        sieve.drop(NOT_FINITE, ~(np.isfinite(first) & np.isfinite(second)))
         if self.degrees:
             first = self._wrapped(first, sieve.good & (np.abs(second) <= 90))
             if len(self._off) < _NAMED:
@@ -236,11 +237,7 @@ class Positions(Counting):
             self._bounds.append(np.array([-first.min(), -second.min(), first.max(), second.max()]))
 
     def plane(self) -> str | None:
-        """The plane after all rows, None for local meters.
-
-        Raises InputError when numbers without a system look like degrees, or when a plane's distances are
-        wrong.
-        """
+        """The plane after all rows, None for local meters; questions about what the numbers may be."""
         farthest = np.max(self._bounds or [np.full(4, np.inf)], axis=0)
         if self._declared != "local" and (farthest <= [180, 90, 180, 90]).all():
             raise InputError(

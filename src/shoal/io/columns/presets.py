@@ -30,10 +30,7 @@ _TRIPS: Final = frozenset({"ride_id", "trip_id"})
 
 
 def two_ends(table: Table, preset: "Preset") -> Table:
-    """A row for the start and one for the end of each trip.
-
-    Without ``preset.who``, the column ``trip`` numbers the trips in file order.
-    """
+    """A row for the start and one for the end of each trip; trips are numbered where nobody is named."""
     columns = {name.strip().lower() for name in table.columns}
     start, end = (
         [
@@ -145,10 +142,7 @@ _CELL_M: Final = 500.0
 
 
 def yjmob(table: Table) -> Table:
-    """YJMob100K: days from 0, half hours from 0 to 47, cells of 500 m; 999 = withheld.
-
-    Seconds since day 0; centers of cells in meters.
-    """
+    """YJMob100K: days from 0, half hours from 0 to 47, cells of 500 m (999 = withheld), in meters."""
     day, slot, x, y = (find_column(table, name) for name in ("d", "t", "x", "y"))
 
     def change(batch: pa.RecordBatch) -> pa.RecordBatch:

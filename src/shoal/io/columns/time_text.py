@@ -1,7 +1,4 @@
-"""Times written as text: recognized layouts, and the caller's.
-
-A layout is a regular expression with named groups; ``parse`` takes a whole column.
-"""
+"""Times as text: layouts (regular expressions with named groups) that are recognized, or the caller's."""
 
 import re
 from typing import Final

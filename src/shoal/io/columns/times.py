@@ -393,9 +393,8 @@ class Times(Counting):
 def clock_jumps(t_s: Numbers, *, steps: bool = False) -> list[str]:
     """A note on times half a GPS era from the median, or of years when hardly anybody was tracked.
 
-    steps: they were counted, or the caller gave their unit.
-
-    Older receivers restart their count of weeks after 1,024, and show a time 19.6 years too early.
+    steps: they were counted, or the caller gave their unit. After an era of 1,024 weeks older receivers count
+    anew, and show a time 19.6 years too early.
     """
     if not len(t_s):
         return []

@@ -152,10 +152,7 @@ def has_value(column: pa.Array) -> Flags:
 
 
 def points(column: pa.Array) -> tuple[Floats, Floats, Flags]:
-    """Coordinates from well-known binary, and whether each is a point.
-
-    An empty point is nan.
-    """
+    """Coordinates from well-known binary, nan of an empty point, and whether each is a point."""
     column = stored(column).cast(pa.large_binary())
     offsets = np.frombuffer(column.buffers()[1], dtype=np.int64)[
         column.offset : column.offset + len(column) + 1
