@@ -9,7 +9,6 @@ import numpy as np
 from shoal.io.columns.time_text import Micros
 from shoal.io.columns.values import Codes
 from shoal.messages import say
-from shoal.model.grid import Grid
 from shoal.runtime.arrays import Flags, Floats
 
 EMPTY_ID: Final = say("row.empty_id", "empty id")
@@ -37,7 +36,6 @@ TWICE: Final = say("row.twice", "local time that the clock showed twice, taken a
 NEVER: Final = say("row.never", "local time that the clock skipped, taken as the moment after")
 
 LARGEST_M: Final = 1e12
-MINUTE_S: Final = 60.0
 
 
 class Sieve:
@@ -98,13 +96,6 @@ class TimeOrder:
         """The times of each person's first and last good row, [n]; -1 without a row."""
         none = np.full(max(people - len(self._latest), 0), -1)
         return np.append(self._first, none)[:people], np.append(self._latest, none)[:people]
-
-
-def duplicate_reason(grid: Grid | None) -> str:
-    """The reason for dropping a repeated sample."""
-    if grid is None:
-        return DUPLICATE
-    return SAME_MINUTE if grid.slot_s == MINUTE_S else SAME_SLOT
 
 
 def format_counts(counts: Mapping[str, int], examples: Mapping[str, str]) -> str:

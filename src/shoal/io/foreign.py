@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from shoal.errors import InputError, MisuseError, requiring_extra
 from shoal.io.columns.cell_codes import CellCodes, cells_of, system_of
-from shoal.io.columns.column_names import NAMES, column_called, find_column
+from shoal.io.columns.column_names import NAMES, column_called, find_column, repeated
 from shoal.io.columns.meanings import divisor
 from shoal.io.columns.tables import TABLES
 from shoal.io.columns.times import Times, with_date
@@ -159,11 +159,8 @@ def read_foreign(source: object, layout: FileLayout, time_zone: str | None = Non
 
 
 def _read_all(name: str, tables: Sequence[Table], columns: Sequence[str]) -> pa.Table:
-    batches = [
-        pa.Table.from_batches([batch])
-        for table in tables
-        for _, batch in table.batches(list(dict.fromkeys(columns)))
-    ]
+    wanted = list(dict.fromkeys(columns))
+    batches = [pa.Table.from_batches([batch]) for table in tables for _, batch in table.batches(wanted)]
     lost = sum(rows for table in tables for rows in table.unreadable.values())
     if lost:
         raise InputError(
@@ -293,10 +290,7 @@ def _of_geometry(name: str, table: Table, chosen: ColumnChoice, data: pa.Table) 
 def _choose_columns(table: Table, requested: Mapping[str, str]) -> ColumnChoice:
     """The requested columns, else the first usual name for each role."""
     chosen = ColumnChoice(by_role={role: find_column(table, name) for role, name in requested.items()})
-    twice = next(
-        (name for name in chosen.by_role.values() if list(chosen.by_role.values()).count(name) > 1), None
-    )
-    if twice is not None:
+    if (twice := repeated([*chosen.by_role.values()])) is not None:
         raise MisuseError(f"the column '{twice}' is named for two things; each needs a column of its own")
     if not requested:
         _require_records(table)

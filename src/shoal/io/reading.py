@@ -219,7 +219,8 @@ def read_rows(
     if reading.time_zone is not None:
         Clock(reading.time_zone)
     if reading.not_after_s is None:
-        reading = replace(reading, not_after_s=_end_of_today_s())
+        end_of_today = (int(clock.time()) // DAY_S + 1) * DAY_S  # here alone reading looks at the clock
+        reading = replace(reading, not_after_s=float(end_of_today))
     elif not np.isfinite(reading.not_after_s):
         raise MisuseError(
             f"not_after_s = {reading.not_after_s} must be a finite number of seconds since 1970"
@@ -243,8 +244,3 @@ def read_rows(
         state.reading = replace(state.reading, sensitive=sensitive.name, sensitive_sha256=sensitive.sha256)
         state.sensitive = sensitive.on_plane(state.plane)
     return state
-
-
-def _end_of_today_s() -> float:
-    """The only place where reading looks at the clock."""
-    return float((int(clock.time()) // DAY_S + 1) * DAY_S)

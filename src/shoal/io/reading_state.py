@@ -12,7 +12,7 @@ import pyarrow as pa
 from shoal.errors import InputError
 from shoal.io import cleaning
 from shoal.io.cleaning import Sieve, TimeOrder
-from shoal.io.columns.at_once import PlacesAtOnce, SharedIds
+from shoal.io.columns.at_once import FEW, PlacesAtOnce, SharedIds
 from shoal.io.columns.column_names import Columns
 from shoal.io.columns.look_alikes import find_look_alikes, texts_of
 from shoal.io.columns.owners import MAY_BE_GENERATED, UNITS, Doubts, Owners
@@ -30,6 +30,7 @@ from shoal.model.intake import OUT_OF_ORDER, Intake, Reading
 from shoal.model.places import PublicPlaces
 from shoal.units import counted
 
+MINUTE_S: Final = 60.0
 DEGREES_PER_HOUR: Final = 15.0
 LAST_S: Final = 253_402_300_799.0  # the end of the year 9999, the last that dates can be written in
 _FAR_DEG: Final = 30.0  # two hours
@@ -156,20 +157,17 @@ class ReadingState:
             cleaning.NEVER: self.times.never,
             **self.repaired,
         }
+        notes = [*self.notes, *self.positions.notes, *self.times.notes(), *self._hours_of_utc()]
+        twice = cleaning.DUPLICATE
+        if self.grid is not None:
+            twice = cleaning.SAME_MINUTE if self.grid.slot_s == MINUTE_S else cleaning.SAME_SLOT
         return Intake(
             rows_read=self.rows_read,
             people_read=self.people_read,
             people_lost=self.people_lost,
-            dropped={
-                **self.dropped,
-                **({cleaning.duplicate_reason(self.grid): duplicates} if duplicates else {}),
-            },
+            dropped=dict(self.dropped) | ({twice: duplicates} if duplicates else {}),
             repaired={reason: rows for reason, rows in repaired.items() if rows},
-            notes=tuple(
-                dict.fromkeys(
-                    [*self.notes, *self.positions.notes, *self.times.notes(), *self._hours_of_utc()]
-                )
-            ),
+            notes=tuple(dict.fromkeys(notes)),
             unit_of_protection=self._unit_of_protection(),
             reading=self.reading,
         )
@@ -186,12 +184,9 @@ class ReadingState:
     def _hours_of_utc(self) -> list[str]:
         """UTC may be far from local time, while the report shows hours."""
         longitude = self.positions.middle_lon_deg
-        if (
-            self.reading.time_zone is not None
-            or longitude is None
-            or self.times.steps
-            or abs(longitude) < _FAR_DEG
-        ):
+        if self.reading.time_zone is not None or self.times.steps:
+            return []
+        if longitude is None or abs(longitude) < _FAR_DEG:
             return []
         ahead_h = round(longitude / DEGREES_PER_HOUR)
         text = "hours of the day, such as a home's nights, are those of UTC; here it is about UTC{ahead}"
@@ -270,7 +265,8 @@ def account_people(state: ReadingState, ids: Sequence[str] | pa.Array, people_re
     if reading.per_day:
         ids = sorted({text[: -len("@2024-05-01")] for text in texts_of(ids)})
     state.people_read, state.people_lost = people_read, people_read - len(ids)
-    if state.doubts.at_once and state.at_once.has_many():
+    apart, looked_at = state.at_once.counts()
+    if state.doubts.at_once and apart > FEW * looked_at:
         raise InputError(state.doubts.at_once)
     may_number = state.doubts.each_row and people_read == state.rows_read >= _MANY_ROWS
     digits_count = state.columns.person.strip().lower() not in MAY_BE_GENERATED

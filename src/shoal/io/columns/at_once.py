@@ -54,19 +54,11 @@ class PlacesAtOnce:
         code, t, at_m = (np.concatenate(values) for values in zip(*self._rows, strict=True))
         order = np.lexsort((at_m[:, 0], t, code))
         code, t, at_m = code[order], t[order], at_m[order]
-        far = (
-            (np.diff(code) == 0)
-            & (np.diff(t) == 0)
-            & (np.linalg.norm(np.diff(at_m, axis=0), axis=1) > _FAR_M)
-        )
+        far = np.linalg.norm(np.diff(at_m, axis=0), axis=1) > _FAR_M
+        far &= (np.diff(code) == 0) & (np.diff(t) == 0)
         apart = np.append(far, False) | np.append(False, far)
         counts: Integers = self._counts + np.array([np.count_nonzero(apart), len(code)])
         return counts
-
-    def has_many(self) -> bool:
-        """Whether more positions lie elsewhere at the same time than by chance."""
-        apart, looked_at = self.counts()
-        return bool(apart > FEW * looked_at)
 
 
 def in_meters(first: Floats, second: Floats, *, degrees: bool) -> tuple[Floats, ...]:

@@ -5,15 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from shoal.errors import InputError, MisuseError
-from shoal.io.columns.meanings import (
-    UNITS,
-    clock_columns,
-    flag_columns,
-    part_columns,
-    sign_columns,
-    split_unit,
-    zone_columns,
-)
+from shoal.io.columns import meanings
 from shoal.io.columns.tables import TABLES
 from shoal.io.formats.input_table import Geometry, Table
 from shoal.model.intake import Reading
@@ -22,15 +14,7 @@ _TABLE: Final = TABLES["column_names"]
 NAMES: Final[Mapping[str, Sequence[str]]] = {
     role: names for role, names in _TABLE["recognized"].items() if role != "cell"
 }
-WORDS: Final = {
-    "id": "id",
-    "time": "time",
-    "lat": "latitude",
-    "lon": "longitude",
-    "x": "x",
-    "y": "y",
-    "person": "person",
-}
+_WORDS: Final = {role: role for role in NAMES} | {"lat": "latitude", "lon": "longitude"}
 RECOGNIZED: Final = frozenset(name for names in NAMES.values() for name in names)
 CELLS: Final[Sequence[str]] = _TABLE["recognized"]["cell"]
 _MOST_NAMES: Final = 30  # of columns that an error shows
@@ -64,10 +48,10 @@ class Columns:
 
     def wanted(self) -> list[str]:
         """All columns to read, without repeats."""
-        position = [self.geometry.column] if self.geometry else [self.first, self.second]
-        names = [self.person, self.time, self.date, *position, *self.signs[0], *self.signs[1], *self.zone]
-        names += (*self.beside, *self.flags)
-        return list(dict.fromkeys(name for name in names if name))
+        place = self.geometry.column if self.geometry else ""
+        names = [self.person, self.time, self.date, place, self.first, self.second, *self.signs[0]]
+        names += (*self.signs[1], *self.zone, *self.beside, *self.flags)
+        return list(dict.fromkeys(filter(None, names)))
 
 
 def find_columns(table: Table, reading: Reading) -> Columns:
@@ -76,16 +60,10 @@ def find_columns(table: Table, reading: Reading) -> Columns:
     columns = _columns_of(table, reading)
     if reading.date is not None:
         columns = replace(columns, date=find_column(table, reading.date))
-    roles = [
-        columns.person,
-        columns.time,
-        *([columns.date] if columns.date else []),
-        *([] if columns.geometry else [columns.first, columns.second]),
-    ]
+    roles = [columns.person, columns.time, *filter(None, [columns.date, columns.first, columns.second])]
     free = [name for name in table.columns if name not in {*roles, columns.id, *table.added}]
-    columns = replace(columns, beside=clock_columns(free), flags=flag_columns(free))
-    twice = next((name for name in roles if roles.count(name) > 1), None)
-    if twice is not None:
+    columns = replace(columns, beside=meanings.clock_columns(free), flags=meanings.flag_columns(free))
+    if (twice := repeated(roles)) is not None:
         raise MisuseError(
             f"the column '{twice}' is named for two things; who, when and each coordinate need a column of "
             "their own"
@@ -112,14 +90,14 @@ def _columns_of(table: Table, reading: Reading) -> Columns:
             first=lon,
             second=lat,
             angles=True,
-            signs=(sign_columns(free, "lon", lon), sign_columns(free, "lat", lat)),
-            parts=part_columns(table.columns, (lat, lon)),
+            signs=(meanings.sign_columns(free, "lon", lon), meanings.sign_columns(free, "lat", lat)),
+            parts=meanings.part_columns(table.columns, (lat, lon)),
             alternative="" if degrees_named else other,
         )
     if planar_named or planar_pair or table.geometry is None:
         x, y = _required(table, "x", reading.x), _required(table, "y", reading.y)
         other = "columns of degrees" if has_degrees else "geometry column" if table.geometry else ""
-        zone = zone_columns(table.columns, x)
+        zone = meanings.zone_columns(table.columns, x)
         return replace(columns, first=x, second=y, zone=zone, alternative=other)
     _once(table, table.geometry.column)
     return replace(columns, geometry=table.geometry)
@@ -139,7 +117,7 @@ def _require_all(table: Table, reading: Reading) -> None:
 
 
 def _missing(table: Table, roles: Sequence[str]) -> InputError:
-    *words, last = (WORDS[role] for role in roles)
+    *words, last = (_WORDS[role] for role in roles)
     *options, last_option = (f"--{role}" for role in roles)
     what = f"{', '.join(words)} and {last} columns" if words else f"{last} column"
     names = f"{', '.join(options)} and {last_option}" if options else last_option
@@ -160,7 +138,7 @@ def _required(table: Table, role: str, requested: str | None) -> str:
         raise _missing(table, [role])
     if len(candidates) > 1:
         raise InputError(
-            f"{len(candidates)} columns of {table.name} could be the {WORDS[role]}: "
+            f"{len(candidates)} columns of {table.name} could be the {_WORDS[role]}: "
             f"{', '.join(candidates)}; name one with --{role}"
         )
     return candidates[0]
@@ -168,9 +146,9 @@ def _required(table: Table, role: str, requested: str | None) -> str:
 
 def _candidates(table: Table, role: str) -> list[str]:
     """Columns of the usual names, else those with a unit in their name, such as "Latitude [deg]"."""
-    with_unit = [name for name in table.columns if split_unit(name)[0] in NAMES[role]]
+    with_unit = [name for name in table.columns if meanings.split_unit(name)[0] in NAMES[role]]
     return usual_columns(table, role) or [
-        name for name in with_unit if split_unit(name)[1] in UNITS.get(role, ())
+        name for name in with_unit if meanings.split_unit(name)[1] in meanings.UNITS.get(role, ())
     ]
 
 
@@ -198,6 +176,11 @@ def find_column(table: Table, requested: str) -> str:
             "one name exactly"
         )
     return _once(table, matches[0])
+
+
+def repeated(names: Sequence[str]) -> str | None:
+    """The first of some names that is there more than once."""
+    return next((name for name in names if names.count(name) > 1), None)
 
 
 def _once(table: Table, name: str) -> str:

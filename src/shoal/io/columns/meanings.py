@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from shoal.errors import InputError
 from shoal.io.columns.counting import Counting
-from shoal.io.columns.tables import TABLES
+from shoal.io.columns.tables import TABLES, expressions
 from shoal.io.columns.values import is_text, plain
 from shoal.runtime.arrays import Floats, Integers
 
@@ -22,7 +22,7 @@ _ODD: Final = 0.1  # of the values of a column of hemispheres, at most
 _MOST_TRIED: Final = 4  # columns that may tell the hemisphere of a coordinate
 
 _BESIDE: Final = {kind: re.compile("|".join(names)) for kind, names in _TABLES["beside"].items()}
-_PATTERNS: Final = {name: re.compile(pattern) for name, pattern in _TABLES["patterns"].items()}
+_PATTERNS: Final = {name: re.compile(pattern) for name, pattern in expressions(_TABLES["patterns"]).items()}
 _MOST_TEXTS: Final = 1000  # of which all are zones
 _SOME: Final = 3  # dates beside the times
 
@@ -170,10 +170,7 @@ def advise_crs(zone: str) -> str:
 
 def contradicts(zone: str, crs: str) -> bool:
     """Whether a system is of another zone of UTM."""
-    match, code = (
-        _PATTERNS["of_utm"].fullmatch(zone),
-        re.fullmatch(r"EPSG:(?:32[67]|258|269)(\d\d)", crs, re.IGNORECASE),
-    )
+    match, code = _PATTERNS["of_utm"].fullmatch(zone), _PATTERNS["of_epsg_in_utm"].fullmatch(crs)
     return match is not None and code is not None and int(match[1]) != int(code[1])
 
 
@@ -203,10 +200,7 @@ class TimeNeighbors(Counting):
             halves = {re.sub(r"[.\s]", "", text).lower() for text in texts}
             if halves and (halves <= {*_TABLES["flags"]["halves_of_days"]} or halves == {"a", "p"}):
                 self.halves_by_value.append(name)
-            elif texts and all(
-                _PATTERNS["zone_of_name"].fullmatch(text) or _PATTERNS["offset"].fullmatch(text)
-                for text in texts
-            ):
+            elif texts and all(map(_PATTERNS["zone"].fullmatch, texts)):
                 self.zones_by_value.append(name)
 
 

@@ -31,20 +31,18 @@ def owners_of_file(path: Path) -> tuple[Owner, Owner]:
     if account is None and whole.name in _OF_A_TRIP:
         above = whole.parent.parent
         account = above.parent if above.name == _TRIPS else whole.parent
-    return (
-        Owner(column="uid", value=stem_of(path.name), place=str(whole))
-        if account is None
-        else Owner(column="uid", value=account.name, place=str(account), what="export"),
-        Owner(column="folder", value=whole.parent.name, place=str(whole.parent), what="folder"),
-    )
+    person = Owner(column="uid", value=stem_of(path.name), place=str(whole))
+    if account is not None:
+        person = Owner(column="uid", value=account.name, place=str(account), what="export")
+    folder = whole.parent
+    return person, Owner(column="folder", value=folder.name, place=str(folder), what="folder")
 
 
 def stem_of(name: str) -> str:
     """A file's name without endings (``ride.gpx.gz``)."""
     path = Path(name)
-    return (
-        Path(path.stem).stem if path.suffix.lower() in {".gz", ".zst", ".bz2", ".xz", ".lz4"} else path.stem
-    )
+    is_packed = path.suffix.lower() in {".gz", ".zst", ".bz2", ".xz", ".lz4"}
+    return Path(path.stem).stem if is_packed else path.stem
 
 
 _PEOPLE, _SHARED, _USERS, _AT_SEA, _OTHER_THINGS, _PERHAPS = (

@@ -70,14 +70,9 @@ class Positions(Counting):
                 "as local meters; name them with --lon and --lat"
             )
         self._name = name
-        self._working_crs = reading.working_crs
-        if (
-            reading.working_crs is None
-            and not reading.snap
-            and self.crs is not None
-            and projection.is_plane_in_meters(self.crs)
-        ):
-            self._working_crs = self.crs  # points as given keep their coordinates to the last digit
+        # points as given keep their coordinates to the last digit
+        keeps_plane = not reading.snap and self.crs is not None and projection.is_plane_in_meters(self.crs)
+        self._working_crs = reading.working_crs or (self.crs if keeps_plane else None)
         self.keeps_degrees = self.crs is not None and (self.degrees or self._working_crs != self.crs)
         self.commas = DecimalCommas()
         self._named, self._doubts = named, PositionDoubts(sure=sure)

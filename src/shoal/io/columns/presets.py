@@ -32,13 +32,11 @@ _TRIPS: Final = frozenset({"ride_id", "trip_id"})
 def two_ends(table: Table, preset: "Preset") -> Table:
     """A row for the start and one for the end of each trip; trips are numbered where nobody is named."""
     columns = {name.strip().lower() for name in table.columns}
-    start, end = (
-        [
-            find_column(table, next((name for name in usual if name.lower() in columns), usual[0]))
-            for usual in ends
-        ]
-        for ends in (preset.start, preset.end)
-    )
+
+    def column(usual: Sequence[str]) -> str:
+        return find_column(table, next((name for name in usual if name.lower() in columns), usual[0]))
+
+    start, end = ([column(usual) for usual in ends] for ends in (preset.start, preset.end))
     names = [preset.settings[role] for role in ("time", "lat", "lon", "cell_id") if role in preset.settings]
     who = column_called(table.columns, preset.who)
     trips = 0
@@ -176,8 +174,8 @@ class Preset:
 
     title: str
     source: str
-    header: frozenset[str] = frozenset()
-    fields: tuple[str, ...] = ()
+    header: Sequence[str] = ()
+    fields: Sequence[str] = ()
     looks: str | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
     rows: Callable[[Table], Table] | None = None
@@ -193,13 +191,7 @@ _ROWS: Final[Mapping[str, Callable[[Table], Table]]] = {
     "mobilitydb": moving_points,
     "crawdad-cabs": owners.add_file_column,
 }
-PRESETS: Final[Mapping[str, Preset]] = {
-    name: Preset(
-        **{**row, "header": frozenset(row.get("header", ())), "fields": tuple(row.get("fields", ()))},
-        rows=_ROWS.get(name),
-    )
-    for name, row in TABLES["presets"].items()
-}
+PRESETS: Final = {name: Preset(**row, rows=_ROWS.get(name)) for name, row in TABLES["presets"].items()}
 
 
 def get_preset(name: str) -> Preset:
@@ -231,7 +223,8 @@ def apply_preset(table: Table, reading: Reading) -> tuple[Table, Reading]:
     """
     columns = {name.strip().lower() for name in table.columns}
     recognized = table.settings.get("preset") or next(
-        (name for name, preset in PRESETS.items() if preset.header and preset.header <= columns), None
+        (name for name, preset in PRESETS.items() if preset.header and columns.issuperset(preset.header)),
+        None,
     )
     named = {role for role in _COLUMNS if getattr(reading, role) is not None}
     if recognized and named - ({"id"} if PRESETS[recognized].settings.get("time") == "time" else set()):
@@ -240,9 +233,7 @@ def apply_preset(table: Table, reading: Reading) -> tuple[Table, Reading]:
     if preset_name is None:
         return table, reading
     preset = get_preset(preset_name)
-    missing = sorted(
-        name for name in (preset.header or {column.lower() for column in preset.fields}) - columns
-    )
+    missing = sorted(set(preset.header or map(str.lower, preset.fields)) - columns)
     if missing:
         raise MisuseError(
             f"{table.name} is not of the preset {preset_name}: it has no column {', '.join(missing)}"

@@ -90,10 +90,7 @@ def parse(text: pa.Array, layout: str) -> tuple[Micros, Flags, Flags]:
     zoned = pc.not_equal(zone, "").to_numpy(zero_copy_only=False)
     offset = pc.if_else(pc.match_substring_regex(zone, r"^[+-]"), pc.replace_substring(zone, ":", ""), "")
     sign = np.where(pc.starts_with(offset, "-").to_numpy(zero_copy_only=False), -1, 1)
-    ahead_h, ahead_min = (
-        _whole(pc.utf8_slice_codeunits(offset, 1, 3)),
-        _whole(pc.utf8_slice_codeunits(offset, 3, 5)),
-    )
+    ahead_h, ahead_min = (_whole(pc.utf8_slice_codeunits(offset, at, at + 2)) for at in (1, 3))
     part = _whole(pc.utf8_slice_codeunits(pc.utf8_rpad(words("part"), 6, "0"), 0, 6))
 
     year, month, day, hour, minute, second = map(number, ("year", "month", "day", "hour", "minute", "second"))
@@ -107,13 +104,9 @@ def parse(text: pa.Array, layout: str) -> tuple[Micros, Flags, Flags]:
     if "name" in groups:
         month = _months(words("name"))
     if "half" in groups:
-        half = pc.utf8_slice_codeunits(pc.utf8_lower(words("half")), 0, 1)
-        afternoon, has_half = (
-            pc.equal(half, "p").to_numpy(zero_copy_only=False),
-            pc.not_equal(half, "").to_numpy(zero_copy_only=False),
-        )
-        possible &= ~has_half | ((hour >= 1) & (hour <= 12))
-        hour = np.where(has_half, hour % 12 + 12 * afternoon, hour)
+        half = pc.utf8_slice_codeunits(pc.utf8_lower(words("half")), 0, 1).to_numpy(zero_copy_only=False)
+        possible &= (half == "") | ((hour >= 1) & (hour <= 12))
+        hour = np.where(half == "", hour, hour % 12 + 12 * (half == "p"))
     if "of_year" in groups:
         month, day = np.ones_like(year), number("of_year")
     months = ((year - 1970) * 12 + np.clip(month, 1, 12) - 1).astype("datetime64[M]")
@@ -121,14 +114,8 @@ def parse(text: pa.Array, layout: str) -> tuple[Micros, Flags, Flags]:
     after = (months + (12 if "of_year" in groups else 1)).astype("datetime64[D]").astype(np.int64)
     possible &= (month >= 1) & (month <= 12) & (day >= 1) & (day <= after - first_day)
     possible &= (hour <= 23) & (minute <= 59) & (second <= 60) & (ahead_h <= 23) & (ahead_min <= 59)
-    seconds = (
-        (first_day + day - 1) * DAY_S
-        + hour * 3600
-        + minute * 60
-        + second
-        - sign * (ahead_h * 3600 + ahead_min * 60)
-    )
-    return seconds * SECOND + part, matched & possible, zoned
+    of_day = hour * 3600 + minute * 60 + second - sign * (ahead_h * 3600 + ahead_min * 60)
+    return ((first_day + day - 1) * DAY_S + of_day) * SECOND + part, matched & possible, zoned
 
 
 def shape_of(text: str) -> str:

@@ -134,12 +134,8 @@ class Times(Counting):
         if not self.naive:
             return
         own_layout = self._layout is not None
-        if (
-            not own_layout
-            and date is None
-            and self.beside.clocks
-            and self._midnights == self._naive_looked_at
-        ):
+        all_midnights = self._midnights == self._naive_looked_at
+        if not own_layout and date is None and self.beside.clocks and all_midnights:
             clock = self.beside.clocks[0]
             raise InputError(
                 f"the times of {name} are dates without a time of day, and the column '{clock}' may "
@@ -223,21 +219,20 @@ class Times(Counting):
         if self._zone is None:
             return ticks
         local = pa.array(np.where(readable, ticks, 0)).cast(pa.timestamp("us"))
+
+        def utc_of(ambiguous: str, nonexistent: str) -> Micros:
+            utc = pc.assume_timezone(local, self._zone, ambiguous=ambiguous, nonexistent=nonexistent)
+            return np.asarray(utc.cast(pa.int64()))
+
         try:
-            first, last = (
-                pc.assume_timezone(local, self._zone, ambiguous=ambiguous, nonexistent=nonexistent).cast(
-                    pa.int64()
-                )
-                for ambiguous, nonexistent in (("earliest", "latest"), ("latest", "latest"))
-            )
-            before = pc.assume_timezone(local, self._zone, ambiguous="earliest", nonexistent="earliest")
+            utc, last = utc_of("earliest", "latest"), utc_of("latest", "latest")
+            before = utc_of("earliest", "earliest")
         except pa.ArrowInvalid as error:
             raise MisuseError(
                 f"time_zone = '{self._zone}' is not known; write it like Europe/Paris or Asia/Shanghai"
             ) from error
-        utc: Micros = first.to_numpy(zero_copy_only=False)
-        self.twice += int(np.count_nonzero(utc != last.to_numpy(zero_copy_only=False)))
-        self.never += int(np.count_nonzero(utc != before.cast(pa.int64()).to_numpy(zero_copy_only=False)))
+        self.twice += int(np.count_nonzero(utc != last))
+        self.never += int(np.count_nonzero(utc != before))
         return np.where(readable, utc, ticks)
 
     def _from_numbers(self, column: pa.Array, where: str) -> tuple[Micros, Flags]:

@@ -109,22 +109,16 @@ def parse_range(text: str) -> WrittenRange:
     if text.casefold() in EVERYTHING:
         return WrittenRange(low=None, high=None)
     if match := _BRACKETS.match(text):
-        return WrittenRange(
-            low=match[2], high=match[3], open_low=match[1] in "](", closed_high=match[4] == "]"
-        )
+        opens, low, high, closes = match.groups()
+        return WrittenRange(low=low, high=high, open_low=opens in "](", closed_high=closes == "]")
     if match := _SET.match(text):
         members = [member.strip() for member in re.split("[,;]", match[1])]
         first, last = _ends(members)
         return WrittenRange(low=first, high=last, closed_high=True)
     if match := _HALF.match(text):
-        below = match[1][0] in "<≤"
+        low, high = (None, match[2]) if match[1][0] in "<≤" else (match[2], None)
         closed = match[1] in {"<=", "≤"}
-        return WrittenRange(
-            low=None if below else match[2],
-            high=match[2] if below else None,
-            open_low=match[1] == ">",
-            closed_high=closed,
-        )
+        return WrittenRange(low=low, high=high, open_low=match[1] == ">", closed_high=closed)
     if match := _TWO_NUMBERS.match(text) or _BETWEEN.match(text):
         return WrittenRange(low=match[1], high=match[2], closed_high=True)
     return WrittenRange(low=text, high=text)
