@@ -81,10 +81,7 @@ class TimeOrder:
             )
         order = slice(None) if (np.diff(code) >= 0).all() else np.argsort(code, kind="stable")
         code, t = code[order], t[order]
-        before = np.empty_like(t)
-        before[1:] = t[:-1]
-        first = np.ones(len(code), dtype=np.bool_)
-        first[1:] = code[1:] != code[:-1]
+        before, first = np.roll(t, 1), np.append(True, code[1:] != code[:-1])
         before[first] = self._latest[code[first]]
         fresh = first & (before < 0)
         self._first[code[fresh]] = t[fresh]

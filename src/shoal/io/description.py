@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import numpy as np
 
@@ -22,7 +22,10 @@ TOP_PLACES: Final = 10
 _MAP_COLUMNS: Final = 64
 _MAP_ROWS: Final = 24
 _LETTERS: Final = " .:+*#@"  # from no sample to the most
-_LEFT_OUT: Final = 0.01  # of the samples, at each side
+_CENTRAL: Final[Mapping[Literal["lower", "higher"], float]] = {
+    "lower": 0.01,
+    "higher": 0.99,
+}  # of the samples
 _LETTER_SHAPE: Final = 2.0  # a letter is about twice as high as wide
 
 
@@ -107,7 +110,10 @@ def letters_map(x: Numbers, y: Numbers) -> tuple[tuple[str, ...], float, tuple[f
     The outermost hundredth on each side is left out, so that no stray sample shrinks the rest to a point.
     Returns the lines, the width of a letter, and west, south, east and north, in the unit of x.
     """
-    (west, east), (south, north) = _central_range(x), _central_range(y)
+    (west, east), (south, north) = (
+        [float(np.quantile(axis, share, method=method)) for method, share in _CENTRAL.items()]
+        for axis in (x, y)
+    )
     wide, high = east - west, north - south
     longest = max(wide, high * _MAP_COLUMNS / (_MAP_ROWS * _LETTER_SHAPE), 1e-9)
     across = max(1, min(_MAP_COLUMNS, round(_MAP_COLUMNS * wide / longest)))
@@ -120,11 +126,6 @@ def letters_map(x: Numbers, y: Numbers) -> tuple[tuple[str, ...], float, tuple[f
     letter = np.ceil(shade * (len(_LETTERS) - 1)).astype(np.int64)
     lines = ("".join(_LETTERS[shade_of] for shade_of in line).rstrip() for line in letter[::-1].tolist())
     return tuple(lines), longest / _MAP_COLUMNS, (west, south, east, north)
-
-
-def _central_range(values: Numbers) -> tuple[float, float]:
-    low = np.quantile(values, _LEFT_OUT, method="lower")
-    return float(low), float(np.quantile(values, 1 - _LEFT_OUT, method="higher"))
 
 
 def _bin(values: Numbers, low: float, length: float, bins: int) -> Integers:

@@ -127,19 +127,15 @@ def read_foreign(source: object, layout: FileLayout, time_zone: str | None = Non
     t = _axis(chosen, data, "time", "time-end", clock)
     where, located = _places(name, tables[0], chosen, data, layout.crs)
     names = Names()
-    if "id" in chosen.by_role:
-        ids = chosen.by_role["id"]
+    code = np.full(data.num_rows, -1)
+    if ids := chosen.by_role.get("id"):
         code = names.codes(data[ids].combine_chunks(), f"column '{ids}' of {name}").astype(np.int64)
-        lost = code < 0
-        if lost.any():
-            chosen.notes.append(
-                f"{counted(int(lost.sum()), 'row has', 'rows have')} no id; each is taken as a record of "
-                "its own"
-            )
-            code[lost] = len(names.texts) + np.arange(int(lost.sum()))
-        texts = [*names.texts, *(f"row {row + 1}" for row in np.flatnonzero(lost).tolist())]
-    else:
-        code, texts = np.arange(data.num_rows), [f"row {row + 1}" for row in range(data.num_rows)]
+    lost = np.flatnonzero(code < 0)
+    if ids and lost.size:
+        rows = counted(lost.size, "row has", "rows have")
+        chosen.notes.append(f"{rows} no id; each is taken as a record of its own")
+    code[lost] = len(names.texts) + np.arange(lost.size)
+    texts = [*names.texts, *(f"row {row + 1}" for row in lost.tolist())]
     usable = np.flatnonzero(t.readable & located)
     if not len(usable):
         raise InputError(f"no row of {name} has a place and a time that can be read; name columns with --as")

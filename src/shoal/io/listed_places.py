@@ -49,7 +49,10 @@ class ListedPlaces:
 
     def require_public(self, x: Integers, y: Integers, reading: Reading) -> list[str]:
         """Ask whether the list was made from the data, when its cells are exactly these; notes on it."""
-        used, notes = np.unique(_keys_of(x, y)), self._double_rows()
+        used, notes, doubles = np.unique(_keys_of(x, y)), list[str](), self.places.doubles
+        if doubles:
+            text = "rows of the list of places at the position of another row, and one place with it: {rows}"
+            notes.append(say("reading.places_double", text, rows=f"{doubles:,}"))
         if len(used) != len(self._keys):
             return notes
         if not reading.places_are_public:
@@ -60,11 +63,6 @@ class ListedPlaces:
             )
         text = "the list of places has exactly the {cells} cells of the data, and is said to be public"
         return [*notes, say("reading.places_public", text, cells=f"{len(used):,}")]
-
-    def _double_rows(self) -> list[str]:
-        text = "rows of the list of places at the position of another row, and one place with it: {rows}"
-        rows = self.places.doubles
-        return [say("reading.places_double", text, rows=f"{rows:,}")] if rows else []
 
 
 def read_listed(reading: Reading) -> PublicPlaces | None:

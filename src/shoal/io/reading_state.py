@@ -134,7 +134,7 @@ class ReadingState:
         self.columns = later.columns
         self.positions.join(later.positions)
         self.times.join(later.times)
-        self.people.kinds |= later.people.kinds
+        self.people.kinds = later.people.kinds | self.people.kinds
         self.people.rows_with_blanks += later.people.rows_with_blanks
         self.order.rows += later.order.rows
         self.rows_read, self.rows_kept = self.rows_read + later.rows_read, self.rows_kept + later.rows_kept
@@ -331,15 +331,16 @@ def _ask_about_spellings(state: ReadingState, ids: Sequence[str] | pa.Array, col
     if alike:
         text = "{ids} ids look alike; they count as {ids} people and may be {people}"
         state.notes.append(say("reading.look_alikes", text, ids=f"{alike:,}", people=f"{people:,}"))
-    kinds, lost = state.people.kinds, ""
-    if LOST_DIGITS in kinds or (ZEROS in kinds and ALL_DIGITS not in kinds):
-        lost = "numbers that lost their last digits (as in 3.56938E+14, or above 2^53 with a decimal point)"
-    elif LOST_LETTERS in kinds:
-        lost = "texts that lost letters (as in J?rgen)"
-    if lost and not reading.ids_as_they_are:
+    kinds = state.people.kinds
+    short = kinds.get(LOST_DIGITS, "" if ALL_DIGITS in kinds else kinds.get(ZEROS, ""))
+    lost = "numbers that lost their last digits (as in 3.56938E+14, or above 2^53 with a decimal point)"
+    if not short:
+        short, lost = kinds.get(LOST_LETTERS, ""), "texts that lost letters (as in J?rgen)"
+    if short and not reading.ids_as_they_are:
         raise InputError(
-            f"ids in {column} are {lost}, so that one id may be several people; write the ids as text where "
-            "the file is made, or say with --ids-as-they-are that each is one person"
+            f"ids in {column} are {lost}{state.places_of([short])}, so that one id may be several people; "
+            "write the ids as text where the file is made, or say with --ids-as-they-are that each is one "
+            "person"
         )
 
 

@@ -37,8 +37,7 @@ def require_screening(reading: Reading) -> None:
 def active_days(t: Numbers, offsets: Integers, slot_s: float) -> Integers:
     """[n]: days (UTC) with samples of each subject. t: [m] slots, ascending in each."""
     day = np.floor(t * slot_s / DAY_S)
-    fresh = np.ones(len(day), dtype=np.bool_)
-    fresh[1:] = np.diff(day) != 0
+    fresh = np.append(True, np.diff(day) != 0)
     fresh[offsets[:-1]] = True
     return np.add.reduceat(fresh.astype(np.int64), offsets[:-1])
 

@@ -34,7 +34,6 @@ class CellCodes:
     finest: the finest level.
     """
 
-    system: System
     west: Floats
     south: Floats
     east: Floats
@@ -80,7 +79,7 @@ def _geohashes(texts: Sequence[str]) -> CellCodes:
             low = int(of_axis, 2) * side - end
             rectangles[axis::2, row] = low, low + side
     west, south, east, north = rectangles
-    return CellCodes(system="geohash", west=west, south=south, east=east, north=north)
+    return CellCodes(west=west, south=south, east=east, north=north)
 
 
 def _h3_cells(texts: Sequence[str]) -> CellCodes:
@@ -97,9 +96,7 @@ def _h3_cells(texts: Sequence[str]) -> CellCodes:
         corners = np.array(h3.cell_to_boundary(text.lower()))
         bounds[row] = corners[:, 1].min(), corners[:, 0].min(), corners[:, 1].max(), corners[:, 0].max()
     west, south, east, north = np.ascontiguousarray(bounds.T)
-    return CellCodes(
-        system="h3", west=west, south=south, east=east, north=north, low=low, high=high, finest=finest
-    )
+    return CellCodes(west=west, south=south, east=east, north=north, low=low, high=high, finest=finest)
 
 
 def _first_number(cell: int) -> int:

@@ -11,12 +11,10 @@ from shoal.io.formats.input_table import Geometry, Table
 from shoal.model.intake import Reading
 
 _TABLE: Final = TABLES["column_names"]
-NAMES: Final[Mapping[str, Sequence[str]]] = {
-    role: names for role, names in _TABLE["recognized"].items() if role != "cell"
-}
+NAMES: Final[Mapping[str, Sequence[str]]] = _TABLE["recognized"]
 _WORDS: Final = {role: role for role in NAMES} | {"lat": "latitude", "lon": "longitude"}
 RECOGNIZED: Final = frozenset(name for names in NAMES.values() for name in names)
-CELLS: Final[Sequence[str]] = _TABLE["recognized"]["cell"]
+CELLS: Final[Sequence[str]] = _TABLE["cells"]["names"]
 _MOST_NAMES: Final = 30  # of columns that an error shows
 
 

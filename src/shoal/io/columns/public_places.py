@@ -64,13 +64,11 @@ def read_public_places(file: Path | str, option: str = "--places") -> PublicPlac
     wanted = [*(planar if layout is None else layout.wanted()), *filter(None, (busy, radius, kind))]
     x, y, busyness, radii, kinds = [np.empty(0)], [np.empty(0)], [np.empty(0)], [np.empty(0)], list[str]()
     for _, batch in table.batches(list(dict.fromkeys(wanted))):
-        if layout is None:
-            for values, column in zip((x, y), planar, strict=True):
-                values.append(numbers_in(batch, column, name))
-        else:
-            places = read_places(batch, layout, name)
-            x.append(places.lon)
-            y.append(places.lat)
+        places = (
+            read_places(batch, layout, name) if layout else [numbers_in(batch, at, name) for at in planar]
+        )
+        x.append(places[0])
+        y.append(places[1])
         if busy:
             busyness.append(numbers_in(batch, busy, name))
         if radius:

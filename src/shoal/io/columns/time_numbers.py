@@ -43,11 +43,6 @@ _YEAR_2100_S: Final = 4_102_444_800
 _FIRST_DATE, _LAST_DATE = 1970_01_01, 2099_12_31
 
 
-def unit_by_size(size: float) -> str:
-    """The unit of numbers since 1970, or of small ones."""
-    return next((unit for unit in ("ns", "us", "ms") if size >= FROM[unit]), "s")
-
-
 def unit_of_this_time(size: float, latest_s: float) -> str:
     """The unit in which numbers of a size give years from 1995 on; empty without one."""
     seconds = {unit: ticks / SECOND for unit, ticks in _PER_UNIT.items()}

@@ -102,7 +102,8 @@ def parse(text: pa.Array, layout: str) -> tuple[Micros, Flags, Flags]:
         cut = pc.and_(pc.equal(pc.utf8_length(words("hour")), 1), pc.equal(words("minute"), ""))
         possible &= ~pc.and_(cut, pc.equal(words("half"), "")).to_numpy(zero_copy_only=False)
     if "name" in groups:
-        month = _months(words("name"))
+        first_letters = pc.utf8_slice_codeunits(pc.utf8_lower(words("name")), 0, 3)
+        month = pc.index_in(first_letters, pa.array(MONTHS)).fill_null(-1).to_numpy(zero_copy_only=False) + 1
     if "half" in groups:
         half = pc.utf8_slice_codeunits(pc.utf8_lower(words("half")), 0, 1).to_numpy(zero_copy_only=False)
         possible &= (half == "") | ((hour >= 1) & (hour <= 12))
@@ -127,14 +128,5 @@ def shape_of(text: str) -> str:
     return re.sub(r"[^\W\d_]+", masked, re.sub(r"\d", "9", " ".join(text.split())[:40]))
 
 
-def _months(names: pa.Array) -> Micros:
-    places = pc.index_in(pc.utf8_slice_codeunits(pc.utf8_lower(names), 0, 3), pa.array(MONTHS))
-    months: Micros = pc.fill_null(pc.add(places, 1), 0).cast(pa.int64()).to_numpy(zero_copy_only=False)
-    return months
-
-
 def _whole(digits: pa.Array) -> Micros:
-    whole: Micros = (
-        pc.if_else(pc.equal(digits, ""), "0", digits).cast(pa.int64()).to_numpy(zero_copy_only=False)
-    )
-    return whole
+    return np.asarray(pc.if_else(pc.equal(digits, ""), "0", digits).cast(pa.int64()))

@@ -252,7 +252,9 @@ class Times(Counting):
         if self.unit is None:
             if self.named_unit in {None, GPS}:
                 time_numbers.require_no_dates(values[readable], where, beside_days=bool(self.beside.days))
-            self.unit = time_numbers.unit_by_size(self.size)
+            self.unit = next(
+                (unit for unit in ("ns", "us", "ms") if self.size >= time_numbers.FROM[unit]), "s"
+            )
             self.steps = self.size < time_numbers.FROM["s"]
             self._require_unit_of_name(where)
             if not self.steps:

@@ -190,13 +190,13 @@ class Names:
     """A code for each different id, in the order of first appearance.
 
     Numbers become text as people write them: 7 and 7.0 are "7". people: texts such as "null" name no person.
-    shared: of people, the ids by code that may stand for many, such as "guest". first_rows: the row of each
-    code's first appearance, batch after batch.
+    kinds: of ids, and the first of each that may have lost something. shared: of people, the ids by code that
+    may stand for many, such as "guest". first_rows: where each code appears first, batch after batch.
     """
 
     def __init__(self, *, people: bool = False) -> None:
         self.texts: list[str] = []
-        self.kinds: set[str] = set()
+        self.kinds: dict[str, str] = {}
         self.shared: dict[int, str] = {}
         self.rows_with_blanks = 0
         self.rows = 0
@@ -213,7 +213,7 @@ class Names:
             column = column.dictionary_encode()
         values, indices = column.dictionary, column.indices
         if not pa.types.is_null(values.type):
-            self.kinds.add("numbers" if is_number(values.type) else "text")
+            self.kinds["numbers" if is_number(values.type) else "text"] = ""
         rows = pc.fill_null(indices.cast(pa.int64()), len(values)).to_numpy(zero_copy_only=False)
         # A dictionary may list values in any order, or values that no row has: codes follow the rows.
         first = np.full(len(values) + 1, len(rows))
@@ -236,8 +236,11 @@ class Names:
             with_blanks = present[trimmed.fill_null(False).to_numpy(zero_copy_only=False)]
             if len(with_blanks):
                 self.rows_with_blanks += int(np.isin(rows, with_blanks).sum())
-        elif pa.types.is_floating(values.type) and _lost_digits(values_present):
-            self.kinds.add(LOST_DIGITS)
+        elif pa.types.is_floating(values.type):  # of its width, the number cannot be told from its neighbors
+            size = np.abs(values_present.cast(pa.float64()).to_numpy(zero_copy_only=False))
+            lost = np.flatnonzero(np.isfinite(size) & (size >= EXACT[values.type.bit_width]))
+            if lost.size:
+                self.kinds.setdefault(LOST_DIGITS, str(texts[lost[0]]))
         codes: Codes = code_of_value[rows]
         return codes
 
@@ -260,21 +263,15 @@ class Names:
         if self._people and names_nobody(text):
             return -2
         if self._people and has_lost_digits(text):
-            self.kinds.add(LOST_DIGITS)
+            self.kinds.setdefault(LOST_DIGITS, text)
         if self._people and has_lost_letters(text):
-            self.kinds.add(LOST_LETTERS)
+            self.kinds.setdefault(LOST_LETTERS, text)
         if self._people and len(text) > SHEET_DIGITS and text.isdigit():
-            self.kinds.add(ZEROS if not text[SHEET_DIGITS:].strip("0") else ALL_DIGITS)
+            self.kinds.setdefault(ALL_DIGITS if text[SHEET_DIGITS:].strip("0") else ZEROS, text)
         if self._people and may_be_shared(text):
             self.shared[len(self.texts)] = text
         self.texts.append(text)
         return len(self.texts) - 1
-
-
-def _lost_digits(values: pa.Array) -> bool:
-    """Whether some are whole numbers that floating ones of their width cannot tell from their neighbors."""
-    largest = pc.max(pc.abs(values.cast(pa.float64()).filter(pc.is_finite(values)))).as_py()
-    return largest is not None and largest >= EXACT[values.type.bit_width]
 
 
 def _id_texts(values: pa.Array) -> list[str | None]:

@@ -87,7 +87,7 @@ def read_tables(
         one, more = "{number} of {files} holds no rows", "{number} of {files} hold no rows"
         note = say_number("reading.empty_files", state.empty_tables, one, more, files=files_in_words)
         state.notes.append(note)
-    if {"numbers", "text"} <= state.people.kinds:
+    if {"numbers", "text"} <= state.people.kinds.keys():
         text = "ids are numbers in one place and text in another; they are compared as text"
         state.notes.append(say("reading.mixed_ids", text))
     return state
