@@ -7,9 +7,9 @@ from typing import Never
 import numpy as np
 
 from shoal.errors import MisuseError
+from shoal.io.columns.public_places import ListedPlaces, read_listed, read_sensitive
 from shoal.io.columns.times import clock_jumps
 from shoal.io.disk.read_pieces import TaskReader, read_tables
-from shoal.io.listed_places import ListedPlaces, read_listed, read_sensitive
 from shoal.io.reading_state import Keep, ReadingState, account_people, no_rows
 from shoal.io.screening import require_screening, screen_trajectories
 from shoal.io.snapping import Rows, arrange, place_rows, require_grid

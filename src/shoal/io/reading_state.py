@@ -17,12 +17,12 @@ from shoal.io.columns.column_names import Columns
 from shoal.io.columns.look_alikes import find_look_alikes, texts_of
 from shoal.io.columns.owners import MAY_BE_GENERATED, UNITS, Doubts, Owners
 from shoal.io.columns.positions import Positions
+from shoal.io.columns.public_places import ListedPlaces
 from shoal.io.columns.time_numbers import unit_of_this_time
 from shoal.io.columns.time_text import SECOND, Micros
 from shoal.io.columns.times import DAY, Times, with_date
 from shoal.io.columns.values import ALL_DIGITS, LOST_DIGITS, LOST_LETTERS, ZEROS, Codes, Names
 from shoal.io.formats.input_table import NO_OBJECT, WRONG_FIELDS, Table
-from shoal.io.listed_places import ListedPlaces
 from shoal.io.snapping import Rows
 from shoal.messages import Message, say, say_number
 from shoal.model.grid import Grid

@@ -9,9 +9,9 @@ import numpy as np
 
 from shoal.errors import MisuseError
 from shoal.io.cleaning import LARGEST_M, OFF_LIST, OUTSIDE, TOO_LARGE
+from shoal.io.columns.public_places import ListedPlaces
 from shoal.io.columns.time_text import SECOND, Micros
 from shoal.io.columns.values import Codes
-from shoal.io.listed_places import ListedPlaces
 from shoal.model.grid import Grid
 from shoal.model.projection import WGS84, transform
 from shoal.runtime.arrays import Flags, Floats, Integers, Numbers

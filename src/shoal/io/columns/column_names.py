@@ -60,7 +60,11 @@ def find_columns(table: Table, reading: Reading) -> Columns:
         columns = replace(columns, date=find_column(table, reading.date))
     roles = [columns.person, columns.time, *filter(None, [columns.date, columns.first, columns.second])]
     free = [name for name in table.columns if name not in {*roles, columns.id, *table.added}]
-    columns = replace(columns, beside=meanings.clock_columns(free), flags=meanings.flag_columns(free))
+    columns = replace(
+        columns,
+        beside=meanings.columns_of(free, "perhaps", "dates"),
+        flags=meanings.columns_of(free, "valid", "untrue", "accuracy"),
+    )
     if (twice := repeated(roles)) is not None:
         raise MisuseError(
             f"the column '{twice}' is named for two things; who, when and each coordinate need a column of "
@@ -89,7 +93,7 @@ def _columns_of(table: Table, reading: Reading) -> Columns:
             second=lat,
             angles=True,
             signs=(meanings.sign_columns(free, "lon", lon), meanings.sign_columns(free, "lat", lat)),
-            parts=meanings.part_columns(table.columns, (lat, lon)),
+            parts=meanings.columns_of([name for name in table.columns if name not in (lat, lon)], "parts"),
             alternative="" if degrees_named else other,
         )
     if planar_named or planar_pair or table.geometry is None:

@@ -21,7 +21,8 @@ _EITHER_SIDE: Final = "o"  # east or west
 _ODD: Final = 0.1  # of the values of a column of hemispheres, at most
 _MOST_TRIED: Final = 4  # columns that may tell the hemisphere of a coordinate
 
-_BESIDE: Final = {kind: re.compile("|".join(names)) for kind, names in _TABLES["beside"].items()}
+_NAMES: Final = _TABLES["beside"] | {"parts": [f"{word}{_PART}" for word, *_ in _AXES.values()]}
+_BESIDE: Final = {kind: re.compile("|".join(names)) for kind, names in _NAMES.items()}
 _PATTERNS: Final = {name: re.compile(pattern) for name, pattern in expressions(_TABLES["patterns"]).items()}
 _MOST_TEXTS: Final = 1000  # of which all are zones
 _SOME: Final = 3  # dates beside the times
@@ -99,12 +100,6 @@ def _is_sign(name: str, axis: str) -> bool:
     return bool(re.fullmatch(full + ("|hemisphere" if axis == "lat" else ""), _compact(name)))
 
 
-def part_columns(names: Sequence[str], used: Sequence[str]) -> tuple[str, ...]:
-    """The columns that may hold minutes, seconds or decimals of degrees."""
-    part = re.compile("|".join(f"{word}{_PART}" for word, *_ in _AXES.values()))
-    return tuple(name for name in names if name not in used and part.fullmatch(_compact(name)))
-
-
 def signs(column: pa.Array, axis: str, name: str) -> Integers | None:
     """1, -1 or 0 (unknown) for each row; None for a column without a hemisphere, such as an empty one."""
     coded = plain(column).dictionary_encode()
@@ -142,8 +137,8 @@ def signed(values: Floats, sign: Integers) -> Floats:
 
 def zone_columns(names: Sequence[str], first: str) -> tuple[str, ...]:
     """The columns that name the plane of x and y, as a zone of UTM or a code, and the band of the zone."""
-    zone = [name for name in names if _is("plane", name) and name != first][:1]
-    return (*zone, *[name for name in names if zone and _is("band", name)][:1])
+    zone = [name for name in columns_of(names, "plane") if name != first][:1]
+    return (*zone, *columns_of(names, "band")[: len(zone)])
 
 
 def zones(batch: pa.RecordBatch, columns: Sequence[str], first: str) -> set[str]:
@@ -179,7 +174,7 @@ class TimeNeighbors(Counting):
 
     def __init__(self, names: Sequence[str] = (), used: Sequence[str] = ()) -> None:
         self.days, self.clocks, self.minutes, self.zones, self.halves, self.gps, self.elapsed = (
-            [name for name in names if name not in used and _is(kind, name)]
+            columns_of([name for name in names if name not in used], kind)
             for kind in ("days", "clocks", "minutes", "zones", "halves", "gps", "elapsed")
         )
         self._begin_counts()
@@ -204,12 +199,6 @@ class TimeNeighbors(Counting):
                 self.zones_by_value.append(name)
 
 
-def flag_columns(names: Sequence[str]) -> tuple[str, ...]:
-    """The columns that may say that a row has no position."""
-    kinds = ("valid", "untrue", "accuracy")
-    return tuple(name for name in names if any(_is(kind, name) for kind in kinds))
-
-
 def count_refusals(name: str, column: pa.Array) -> int:
     """The rows of such a column that say no; none where all do, or where its values are something else."""
     is_accuracy, flags = _is("accuracy", name), _TABLES["flags"]
@@ -229,13 +218,12 @@ def count_refusals(name: str, column: pa.Array) -> int:
     return no if known and no < len(column) else 0
 
 
-def clock_columns(names: Sequence[str]) -> tuple[str, ...]:
-    """The columns that may tell zones of times, halves of the day, or dates."""
-    return tuple(name for name in names for kind in ("perhaps", "dates") if _is(kind, name))
+def columns_of(names: Sequence[str], *kinds: str) -> tuple[str, ...]:
+    """The columns whose names are of one of these kinds in ``meanings.toml``; parts are those of degrees."""
+    return tuple(name for name in names if any(_is(kind, name) for kind in kinds))
 
 
 def _is(kind: str, name: str) -> bool:
-    """Whether a column's name is one of a kind in ``meanings.toml``."""
     return _BESIDE[kind].fullmatch(_compact(name)) is not None
 
 

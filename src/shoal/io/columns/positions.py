@@ -250,7 +250,12 @@ class Positions(Counting):
                 f"x and y of {self._name} are of the plane {zone}, as a column beside them says: give "
                 f"{meanings.advise_crs(zone)}, or --crs local to keep them as meters without a place"
             )
-        equal_area = self._own_plane() if self.keeps_degrees and self._rows else None
+        equal_area = None
+        if self.keeps_degrees and self._rows:
+            sine, cosine, latitude = self._sums
+            self.middle_lon_deg = float(np.degrees(np.arctan2(sine, cosine)))
+            self._middle_lat_deg = 90 * latitude / FINE / self._rows
+            equal_area = equal_area_plane(np.array([self.middle_lon_deg]), np.array([self._middle_lat_deg]))
         if self._working_crs is not None and self._rows and self._working_crs != equal_area:
             lengths = projection.PlaneLengths(self._working_crs)
             for some in self._some:
@@ -277,12 +282,6 @@ class Positions(Counting):
             return self._working_crs
         self._note_wide()
         return equal_area
-
-    def _own_plane(self) -> str:
-        sine, cosine, latitude = self._sums
-        self.middle_lon_deg = float(np.degrees(np.arctan2(sine, cosine)))
-        self._middle_lat_deg = 90 * latitude / FINE / self._rows
-        return equal_area_plane(np.array([self.middle_lon_deg]), np.array([self._middle_lat_deg]))
 
     def _note_wide(self) -> None:
         if self.middle_lon_deg is None or not self._doubts.squares:

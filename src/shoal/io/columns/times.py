@@ -151,13 +151,13 @@ class Times(Counting):
                 f"the times of {name} have no zone, and the name of their column tells {self.zone_in_name}; "
                 "give --time-zone (UTC if they are of UTC)"
             )
-        if (zones := self.beside.zones + self.beside.zones_by_value) and not self._zone_given:
+        if (zones := [*self.beside.zones, *self.beside.zones_by_value]) and not self._zone_given:
             raise InputError(
                 f"the times of {name} have no zone, and the column '{zones[0]}' tells "
                 "zones; give --time-zone if all are of one (UTC if they are of UTC), or write each "
                 "time with its zone"
             )
-        if (halves := self.beside.halves + self.beside.halves_by_value) and not own_layout:
+        if (halves := [*self.beside.halves, *self.beside.halves_by_value]) and not own_layout:
             raise InputError(
                 f"the column '{halves[0]}' of {name} tells the halves of the day apart; "
                 "write it behind each time, or give a --time-format if the times are of 24 hours"

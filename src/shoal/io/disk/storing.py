@@ -14,9 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shoal.errors import InputError
+from shoal.io.columns.public_places import ListedPlaces
 from shoal.io.disk.spilling import Bucket, Spill, bucket_of, rows_of_buckets, write_all
 from shoal.io.formats.input_table import runs
-from shoal.io.listed_places import ListedPlaces
 from shoal.io.reading import read_rows
 from shoal.io.reading_state import ReadingState, account_people, no_rows
 from shoal.io.screening import active_days, days_between, has_screening, screen
