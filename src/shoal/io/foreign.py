@@ -32,18 +32,14 @@ ROLES: Final[Mapping[str, Sequence[str]]] = {
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Places:
-    """Where each row is.
+    """Where each row is."""
 
-    first, second: degrees (longitude, latitude) or meters; of H3 cells, their numbers and nothing. corners:
-    of H3 cells, in degrees. finest: level of H3.
-    """
-
-    first: Axis
-    second: Axis
+    first: Axis  # longitudes or x; of H3 cells, their numbers
+    second: Axis  # latitudes or y; of H3 cells, nothing
     places: Literal["degrees", "meters", "h3"]
     crs: str | None = None
-    corners: tuple[Axis, Axis] | None = None
-    finest: int = 0
+    corners: tuple[Axis, Axis] | None = None  # of H3 cells, in degrees
+    finest: int = 0  # level of H3
 
     def take(self, rows: Any) -> Self:
         """These rows."""
@@ -53,34 +49,24 @@ class Places:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Foreign(Places):
-    """The content of a published file.
-
-    records: names in the order of their first rows; the rows themselves without a column of names. record:
-    int64 [n]. t: seconds. columns: by role. rest: the other columns, of all rows. unreadable: rows left out.
-    """
+    """The content of a published file."""
 
     name: str
-    records: tuple[str, ...]
-    record: Integers
+    records: tuple[
+        str, ...
+    ]  # in the order of their first rows; the rows themselves without a column of names
+    record: Integers  # of each row
     has_ids: bool
-    t: Axis
-    columns: Mapping[str, str]
-    rest: pa.Table
-    unreadable: int = 0
+    t: Axis  # seconds
+    columns: Mapping[str, str]  # by role
+    rest: pa.Table  # the other columns, of all rows
+    unreadable: int = 0  # rows left out
     notes: tuple[str, ...] = ()
 
     @property
     def n_rows(self) -> int:
         """The number of readable rows."""
         return len(self.record)
-
-
-@dataclass(kw_only=True)
-class ColumnChoice:
-    """The columns in use, by role."""
-
-    by_role: dict[str, str] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
 
 
 @typed
@@ -112,28 +98,28 @@ def read_foreign(source: object, layout: FileLayout, time_zone: str | None = Non
     tables = [opener() for opener in waiting]
     if not tables:
         raise InputError(f"there is nothing to read in {name}")
-    chosen = _choose_columns(tables[0], layout.columns)
+    roles, notes = _choose_columns(tables[0], layout.columns)
     date = ""
-    if "time" not in layout.columns and chosen.by_role.get("time", "").strip().lower() == "hour":
+    if "time" not in layout.columns and roles.get("time", "").strip().lower() == "hour":
         date = column_called(tables[0].columns, ("date", "day"))
-    others = [one for one in tables[0].columns if one not in chosen.by_role.values()]
-    data = _read_all(name, tables, [*chosen.by_role.values(), *others])
+    others = [one for one in tables[0].columns if one not in roles.values()]
+    data = _read_all(name, tables, [*roles.values(), *others])
     rest = data.select(others)
     if date:
-        data = _with_hours(data, date, chosen)
+        data = _with_hours(data, date, roles["time"], notes)
     if not data.num_rows:
         raise InputError(f"{name} holds no rows, only column names")
     clock = Times(None, zone=time_zone)
-    t = _axis(chosen, data, "time", "time-end", clock)
-    where, located = _places(name, tables[0], chosen, data, layout.crs)
+    t = _axis(roles, data, "time", "time-end", clock)
+    where, located = _places(name, tables[0], roles, notes, data, layout.crs)
     names = Names()
     code = np.full(data.num_rows, -1)
-    if ids := chosen.by_role.get("id"):
+    if ids := roles.get("id"):
         code = names.codes(data[ids].combine_chunks(), f"column '{ids}' of {name}").astype(np.int64)
     lost = np.flatnonzero(code < 0)
     if ids and lost.size:
         rows = counted(lost.size, "row has", "rows have")
-        chosen.notes.append(f"{rows} no id; each is taken as a record of its own")
+        notes.append(f"{rows} no id; each is taken as a record of its own")
     code[lost] = len(names.texts) + np.arange(lost.size)
     texts = [*names.texts, *(f"row {row + 1}" for row in lost.tolist())]
     usable = np.flatnonzero(t.readable & located)
@@ -145,12 +131,12 @@ def read_foreign(source: object, layout: FileLayout, time_zone: str | None = Non
         name=name,
         records=tuple(texts[one] for one in present.tolist()),
         record=record.astype(np.int64),
-        has_ids="id" in chosen.by_role,
+        has_ids="id" in roles,
         t=t.take(usable),
-        columns=dict(chosen.by_role),
+        columns=dict(roles),
         rest=rest,
         unreadable=data.num_rows - len(usable),
-        notes=(*chosen.notes, *clock.notes()),
+        notes=(*notes, *clock.notes()),
     )
 
 
@@ -169,9 +155,8 @@ def _read_all(name: str, tables: Sequence[Table], columns: Sequence[str]) -> pa.
         return pa.concat_tables(batches, promote_options="permissive").combine_chunks()
 
 
-def _with_hours(data: pa.Table, date: str, chosen: ColumnChoice) -> pa.Table:
+def _with_hours(data: pa.Table, date: str, hour: str, notes: list[str]) -> pa.Table:
     """13 of 2024-05-01 is 2024-05-01 13."""
-    hour = chosen.by_role["time"]
     column = plain(data[hour].combine_chunks())
     try:
         hours = column.cast(pa.int64())
@@ -180,16 +165,16 @@ def _with_hours(data: pa.Table, date: str, chosen: ColumnChoice) -> pa.Table:
     if pc.any(pc.or_(pc.less(hours, 0), pc.greater(hours, 23))).as_py():
         return data
     texts = with_date(data[date].combine_chunks(), hours)
-    chosen.notes.append(f"hours in '{hour}' are joined with the dates in '{date}'")
+    notes.append(f"hours in '{hour}' are joined with the dates in '{date}'")
     return data.set_column(data.column_names.index(hour), hour, texts)
 
 
-def _axis(chosen: ColumnChoice, data: pa.Table, start: str, end: str, clock: Times | None) -> Ranges:
-    if start not in chosen.by_role:
+def _axis(roles: Mapping[str, str], data: pa.Table, start: str, end: str, clock: Times | None) -> Ranges:
+    if start not in roles:
         everywhere = np.full(data.num_rows, np.inf)
         return Ranges(low=-everywhere, high=everywhere, readable=everywhere > 0)
     ends = []
-    for name in (chosen.by_role[role] for role in (start, end) if role in chosen.by_role):
+    for name in (roles[role] for role in (start, end) if role in roles):
         column, where = data[name].combine_chunks(), f"column '{name}'"
         ends.append(number_ranges(column, where) if clock is None else time_ranges(column, clock, where))
     one, other = ends[0], ends[-1]
@@ -201,22 +186,21 @@ def _axis(chosen: ColumnChoice, data: pa.Table, start: str, end: str, clock: Tim
 
 
 def _places(
-    name: str, table: Table, chosen: ColumnChoice, data: pa.Table, crs: str | None
+    name: str, table: Table, roles: Mapping[str, str], notes: list[str], data: pa.Table, crs: str | None
 ) -> tuple[Places, Flags]:
     """The places, and whether each row has one."""
-    roles = chosen.by_role
     planar = "lat" not in roles and "x" in roles
     if "lat" not in roles and "cell" in roles:
-        return _of_cells(name, chosen, data)
+        return _of_cells(name, roles["cell"], data, notes)
     if "lat" not in roles and "x" not in roles:
         if "geometry" in roles:
-            return _of_geometry(name, table, chosen, data)
-        chosen.notes.append("no column of places was recognized: each row may be anywhere")
+            return _of_geometry(name, table, data[roles["geometry"]].combine_chunks(), notes)
+        notes.append("no column of places was recognized: each row may be anywhere")
     if planar and crs is not None and is_geographic(crs):
         raise MisuseError(f"'{crs}' counts in degrees; name the columns with --as lat=... and --as lon=...")
     sides, readable = [], np.ones(data.num_rows, dtype=np.bool_)
     for role in ("x", "y") if planar else ("lon", "lat"):
-        one = _axis(chosen, data, role, f"{role}-max", None)
+        one = _axis(roles, data, role, f"{role}-max", None)
         scale = divisor(roles[role], angle=True) if role in roles and not planar else 1.0
         sides.append(Axis(low=one.low / scale, high=one.high / scale))
         readable &= one.readable
@@ -224,9 +208,8 @@ def _places(
     return Places(first=sides[0], second=sides[1], places=kind, crs=crs if planar else None), readable
 
 
-def _of_cells(name: str, chosen: ColumnChoice, data: pa.Table) -> tuple[Places, Flags]:
-    column = data[chosen.by_role["cell"]].combine_chunks()
-    where = f"column '{chosen.by_role['cell']}' of {name}"
+def _of_cells(name: str, cell: str, data: pa.Table, notes: list[str]) -> tuple[Places, Flags]:
+    column, where = data[cell].combine_chunks(), f"column '{cell}' of {name}"
     names = Names()
     code = names.codes(column, where)
     as_numbers = pa.types.is_integer(plain(column).type)
@@ -248,7 +231,7 @@ def _of_cells(name: str, chosen: ColumnChoice, data: pa.Table) -> tuple[Places, 
 
     lon, lat = axis(cells.west, cells.east), axis(cells.south, cells.north)
     kind = "geohashes" if system == "geohash" else "H3 cells"
-    chosen.notes.append(f"column '{chosen.by_role['cell']}' holds {kind}")
+    notes.append(f"column '{cell}' holds {kind}")
     readable = np.ones(len(rows), dtype=np.bool_)
     if cells.low is None or cells.high is None:
         return Places(first=lon, second=lat, places="degrees"), readable
@@ -258,11 +241,9 @@ def _of_cells(name: str, chosen: ColumnChoice, data: pa.Table) -> tuple[Places, 
     return h3, readable
 
 
-def _of_geometry(name: str, table: Table, chosen: ColumnChoice, data: pa.Table) -> tuple[Places, Flags]:
-    column = data[chosen.by_role["geometry"]].combine_chunks()
+def _of_geometry(name: str, table: Table, column: pa.Array, notes: list[str]) -> tuple[Places, Flags]:
     crs = table.geometry.crs if table.geometry is not None else None
     planar = crs is not None and not is_geographic(crs)
-
     x, y, readable = points(column)
     bounds = np.stack([x, y, x, y])
     if not readable.all():
@@ -273,7 +254,7 @@ def _of_geometry(name: str, table: Table, chosen: ColumnChoice, data: pa.Table) 
         readable = np.asarray(np.isfinite(bounds).all(axis=0))
         rectangle = shapely.area(shapes) >= shapely.area(shapely.box(*bounds)) * (1 - 1e-9)
         if not rectangle[readable].all():
-            chosen.notes.append(
+            notes.append(
                 f"{int((~rectangle[readable]).sum()):,} shapes are no rectangles; each is taken as the "
                 "rectangle around it"
             )
@@ -283,41 +264,40 @@ def _of_geometry(name: str, table: Table, chosen: ColumnChoice, data: pa.Table) 
     return Places(first=first, second=second, places=places, crs=crs if planar else None), readable
 
 
-def _choose_columns(table: Table, requested: Mapping[str, str]) -> ColumnChoice:
-    """The requested columns, else the first usual name for each role."""
-    chosen = ColumnChoice(by_role={role: find_column(table, name) for role, name in requested.items()})
-    if (twice := repeated([*chosen.by_role.values()])) is not None:
+def _choose_columns(table: Table, requested: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
+    """By role the requested column, else that of the first usual name; and notes."""
+    roles = {role: find_column(table, name) for role, name in requested.items()}
+    notes: list[str] = []
+    if (twice := repeated([*roles.values()])) is not None:
         raise MisuseError(f"the column '{twice}' is named for two things; each needs a column of its own")
     if not requested:
         _require_records(table)
-    for role in [role for role in ROLES if role not in chosen.by_role]:
+    for role in [role for role in ROLES if role not in roles]:
         usual = column_called(table.columns, ROLES[role])
-        if usual and usual not in chosen.by_role.values():
-            chosen.by_role[role] = usual
-    if table.geometry is not None and "geometry" not in chosen.by_role:
-        chosen.by_role["geometry"] = table.geometry.column
+        if usual and usual not in roles.values():
+            roles[role] = usual
+    if table.geometry is not None and "geometry" not in roles:
+        roles["geometry"] = table.geometry.column
     for kinds in (("lat", "lon"), ("x", "y")):
-        if len(chosen.by_role.keys() & set(kinds)) == 1:
+        if len(roles.keys() & set(kinds)) == 1:
             for role in (*kinds, *(f"{axis}-max" for axis in kinds)):
-                chosen.by_role.pop(role, None)
+                roles.pop(role, None)
     ways: list[tuple[str, ...]] = [("cell",)] if "cell" in requested else []
     ways += [("lat", "lon"), ("cell",), ("x", "y"), ("geometry",)]
-    way = next((roles for roles in ways if all(role in chosen.by_role for role in roles)), ())
-    if not way and "time" not in chosen.by_role:
+    way = next((way for way in ways if roles.keys() >= set(way)), ())
+    if not way and "time" not in roles:
         names = ", ".join(table.columns[:30])
         raise InputError(
             f"{table.name} has no column of places or times that shoal knows (found: {names}); name "
             "them, for example --as time=HOUR --as cell=HEX"
         )
-    used = " and ".join(chosen.by_role[role] for role in way)
+    used = " and ".join(roles[role] for role in way)
     for role in ("lat", "lon", "x", "y", "cell", "geometry"):
-        if role not in way and role in chosen.by_role:
-            other = chosen.by_role.pop(role)
-            chosen.notes.append(
-                f"places are read from {used}; '{other}' tells places, too, and was left aside"
-            )
-            chosen.by_role.pop(f"{role}-max", None)
-    return chosen
+        if role not in way and role in roles:
+            other = roles.pop(role)
+            notes.append(f"places are read from {used}; '{other}' tells places, too, and was left aside")
+            roles.pop(f"{role}-max", None)
+    return roles, notes
 
 
 def _require_records(table: Table) -> None:

@@ -64,11 +64,7 @@ Keep = Callable[[Rows, Sequence[str]], None]  # takes rows, and the id of each o
 
 @dataclass(kw_only=True)
 class ReadingState:
-    """Decisions and counts. plane, listed, sensitive: known after the last row.
-
-    first_rows: of each table, as ``people`` counts them, and its name, empty where rows are not those of the
-    file. examples: where the first row or line was dropped, by reason.
-    """
+    """Decisions and counts. plane, listed, sensitive: known after the last row."""
 
     name: str
     columns: Columns
@@ -90,8 +86,9 @@ class ReadingState:
     people_read: int = 0
     people_lost: int = 0
     empty_tables: int = 0
+    # of each table, as people counts them, and its name, empty where rows are not those of the file
     first_rows: list[tuple[int, str]] = field(default_factory=list)
-    examples: dict[str, str] = field(default_factory=dict)
+    examples: dict[str, str] = field(default_factory=dict)  # the first row or line dropped, by reason
     dropped: Counter[str] = field(default_factory=Counter)
     repaired: Counter[str] = field(default_factory=Counter)
     notes: list[str] = field(default_factory=list)

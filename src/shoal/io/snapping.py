@@ -24,17 +24,13 @@ LONGEST_S: Final = 1000 * 365.25 * DAY_S
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows in input order: code of the subject, time, position.
+    """Rows in input order. Microseconds and degrees or meters at first, then units of Trajectories."""
 
-    Microseconds and degrees or meters at first, then units of Trajectories. lat, lon: degrees of the input,
-    for points without a grid.
-    """
-
-    code: Codes
+    code: Codes  # of the subject
     t: Numbers
     x: Numbers
     y: Numbers
-    lat: Floats | None = None
+    lat: Floats | None = None  # degrees of the input, for points without a grid
     lon: Floats | None = None
 
     def take(self, rows: Flags) -> "Rows":

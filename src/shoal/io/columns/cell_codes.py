@@ -28,19 +28,15 @@ _MASK: Final = (1 << _NUMBER_BITS) - 1
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CellCodes:
-    """Different cells of one system, float64 [n].
-
-    west, south, east, north: the bounding rectangle in degrees. low, high: of H3, the range of numbers.
-    finest: the finest level.
-    """
+    """Different cells of one system, float64 [n]: their bounding rectangles in degrees."""
 
     west: Floats
     south: Floats
     east: Floats
     north: Floats
-    low: Floats | None = None
+    low: Floats | None = None  # of H3, the range of numbers
     high: Floats | None = None
-    finest: int = 0
+    finest: int = 0  # level of H3
 
 
 def system_of(texts: Sequence[str]) -> System | None:

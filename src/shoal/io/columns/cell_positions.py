@@ -43,18 +43,14 @@ class Places(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Layout:
-    """The columns of a table of cells that give positions.
+    """The columns of a table of cells that give positions."""
 
-    area: of polygons, in the system crs. bounds: west, south, east, north. center: longitude and latitude.
-    sides: width and height. radius: half of both.
-    """
-
-    area: str = ""
+    area: str = ""  # of polygons, in the system crs
     crs: str = WGS84
-    bounds: tuple[str, ...] = ()
-    center: tuple[str, ...] = ()
-    sides: tuple[str, ...] = ()
-    radius: str = ""
+    bounds: tuple[str, ...] = ()  # west, south, east, north
+    center: tuple[str, ...] = ()  # longitude and latitude
+    sides: tuple[str, ...] = ()  # width and height
+    radius: str = ""  # half of both
 
     def wanted(self) -> list[str]:
         """All columns to read."""

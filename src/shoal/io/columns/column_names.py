@@ -20,29 +20,22 @@ _MOST_NAMES: Final = 30  # of columns that an error shows
 
 @dataclass(frozen=True, kw_only=True)
 class Columns:
-    """The columns to read.
-
-    first, second: longitude and latitude when ``angles``, else x and y. geometry: the column of positions
-    instead. alternative: unused columns of positions. date: of days, when ``time`` is a clock time. signs:
-    that may tell the hemispheres of first and second. parts: that may hold minutes of degrees. zone: of the
-    plane of x and y. beside: that may tell zones of the times, or halves of the day. flags:
-    that may say that a row has no position.
-    """
+    """The columns to read."""
 
     id: str
     person: str
     time: str
-    first: str = ""
-    second: str = ""
+    first: str = ""  # longitude when angles, else x
+    second: str = ""  # latitude, or y
     angles: bool = False
-    geometry: Geometry | None = None
-    alternative: str = ""
-    date: str = ""
-    signs: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
-    parts: tuple[str, ...] = ()
-    zone: tuple[str, ...] = ()
-    beside: tuple[str, ...] = ()
-    flags: tuple[str, ...] = ()
+    geometry: Geometry | None = None  # the column of positions instead
+    alternative: str = ""  # unused columns of positions
+    date: str = ""  # of days, when the time is a clock time
+    signs: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())  # may tell the hemispheres of first and second
+    parts: tuple[str, ...] = ()  # may hold minutes of degrees
+    zone: tuple[str, ...] = ()  # of the plane of x and y
+    beside: tuple[str, ...] = ()  # may tell zones of the times, or halves of the day
+    flags: tuple[str, ...] = ()  # may say that a row has no position
 
     def wanted(self) -> list[str]:
         """All columns to read, without repeats."""

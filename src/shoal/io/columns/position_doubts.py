@@ -40,15 +40,12 @@ _A_FIFTH, _DIGIT = 20, 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Doubt:
-    """Positions of people in a table who are at sea as given, and on land in another reading.
-
-    reading: its key in ``_READINGS``. person: of each, [n]. square: there.
-    """
+    """Positions of people in a table who are at sea as given, and on land in another reading."""
 
     table: str
-    reading: str
-    person: Codes
-    square: Integers
+    reading: str  # its key in _READINGS
+    person: Codes  # of each, [n]
+    square: Integers  # there
 
 
 # readings of coordinates that part of a file's people may need, since theirs were written in another way
@@ -84,13 +81,10 @@ _OTHER_ANGLES: Final = ("grads", "around", "pole", "west", "south", "both")  # t
 
 
 class PositionDoubts(Counting):
-    """Counts, batch after batch, what makes other readings of positions likelier than the one as given.
-
-    sure: the angles are degrees, or of boats and the like, so that no other unit is looked for.
-    """
+    """Counts, batch after batch, what makes other readings of positions likelier than the one as given."""
 
     def __init__(self, *, sure: bool = False) -> None:
-        self._sure = sure
+        self._sure = sure  # angles are degrees, or of boats and the like: no other unit is looked for
         self._begin_counts()
 
     def _begin_counts(self) -> None:

@@ -33,17 +33,13 @@ _FINE_DECIMALS, _NOT_BY_CHANCE, _ROUNDED = 2, 10, 1e-4  # of degrees; positions;
 
 
 class Positions(Counting):
-    """Reads and checks positions, batch after batch, and decides their plane.
-
-    crs: None = local meters. keeps_degrees: ``read`` returns (longitude, latitude), to be projected into
-    ``plane()``. named: the caller named latitude and longitude. sure: angles are degrees, as the format says,
-    or of those who may be at sea.
-    """
+    """Reads and checks positions, batch after batch, and decides their plane."""
 
     def __init__(
         self, columns: Columns, reading: Reading, name: str, *, named: bool = False, sure: bool = False
     ) -> None:
         stored = columns.geometry.crs if columns.geometry else None
+        # None = local meters
         self.crs = WGS84 if columns.angles else None if reading.crs == "local" else reading.crs or stored
         self.degrees = self.crs is not None and _is_wgs84(self.crs)
         self.notes: list[str] = []
@@ -73,6 +69,7 @@ class Positions(Counting):
         # points as given keep their coordinates to the last digit
         keeps_plane = not reading.snap and self.crs is not None and projection.is_plane_in_meters(self.crs)
         self._working_crs = reading.working_crs or (self.crs if keeps_plane else None)
+        # whether read() gives (longitude, latitude), to be projected into plane()
         self.keeps_degrees = self.crs is not None and (self.degrees or self._working_crs != self.crs)
         self.commas = DecimalCommas()
         self._named, self._doubts = named, PositionDoubts(sure=sure)

@@ -164,13 +164,7 @@ def yjmob(table: Table) -> Table:
 
 @dataclass(frozen=True, kw_only=True)
 class Preset:
-    """One layout.
-
-    source: its description. header: lower-case columns that a file must have. fields: the columns of a file
-    without a header. looks: matches every first line of such a file, fields joined by commas; None = only
-    by ``--preset``. rows: computes samples when no column holds them. start, end: of trips, their time and
-    place, each by its possible names; who: of the column that names who travels, if the file has it.
-    """
+    """One layout, as ``presets.toml`` tells it."""
 
     title: str
     source: str
@@ -178,7 +172,7 @@ class Preset:
     fields: Sequence[str] = ()
     looks: str | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
-    rows: Callable[[Table], Table] | None = None
+    rows: Callable[[Table], Table] | None = None  # computes samples when no column holds them
     encoding: str = "utf-8"
     start: Sequence[Sequence[str]] = ()
     end: Sequence[Sequence[str]] = ()

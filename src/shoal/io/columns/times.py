@@ -38,10 +38,8 @@ _ERA_S: Final = 1024 * 7 * 86_400
 class Times(Counting):
     """Turns the time columns of one input into microseconds, batch after batch.
 
-    The unit of numbers, and whether 03/04/2024 begins with the day, are decided once. unit: "s", "ms",
-    "us", "ns", "serial-days", a duration such as "1min" for counted steps, or None = recognized by size.
-    form: in strptime's signs, None = recognized. zone: of times without one, None = UTC. naive, zoned: rows
-    without and with a zone. twice, never: local times that the clock showed twice or skipped.
+    unit: "s", "ms", "us", "ns", "serial-days", a duration such as "1min" for counted steps; None = by size.
+    form: in strptime's signs, None = recognized. zone: of times without one, None = UTC.
     """
 
     def __init__(self, unit: str | None, form: str | None = None, zone: str | None = None) -> None:
@@ -64,7 +62,8 @@ class Times(Counting):
         self._begin_counts()
 
     def _begin_counts(self) -> None:
-        self.naive = self.zoned = self.twice = self.never = 0
+        self.naive = self.zoned = 0  # rows without and with a zone
+        self.twice = self.never = 0  # local times that the clock showed twice, or skipped
         self.unread = ""
         self._naive_looked_at = self._midnights = self._whole_hours = 0
         self._numbers_looked_at = self._thousands = 0

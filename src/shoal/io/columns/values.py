@@ -86,10 +86,7 @@ def numbers_in_text(text: pa.Array) -> pa.Array:
 
 
 class DecimalCommas(Counting):
-    """Columns of numbers with a decimal comma (48,85).
-
-    The first rows with either sign decide for each column. rows: read that way so far.
-    """
+    """Columns of numbers with a decimal comma (48,85): the first rows with either sign decide for each."""
 
     def __init__(self) -> None:
         self._has: dict[str, bool] = {}
@@ -187,21 +184,18 @@ def _gather(data: npt.NDArray[np.uint8], start: Integers, kind: str) -> Numbers:
 
 
 class Names:
-    """A code for each different id, in the order of first appearance.
-
-    Numbers become text as people write them: 7 and 7.0 are "7". people: texts such as "null" name no person.
-    kinds: of ids, and the first of each that may have lost something. shared: of people, the ids by code that
-    may stand for many, such as "guest". first_rows: where each code appears first, batch after batch.
-    """
+    """A code for each different id, in the order of first appearance; 7 and 7.0 are both "7"."""
 
     def __init__(self, *, people: bool = False) -> None:
         self.texts: list[str] = []
-        self.kinds: dict[str, str] = {}
-        self.shared: dict[int, str] = {}
+        self.kinds: dict[str, str] = {}  # of ids, and the first of each that may have lost something
+        self.shared: dict[
+            int, str
+        ] = {}  # of people, the ids by code that may stand for many, such as "guest"
         self.rows_with_blanks = 0
         self.rows = 0
-        self.first_rows: list[Integers] = []
-        self._people = people
+        self.first_rows: list[Integers] = []  # where each code appears first, batch after batch
+        self._people = people  # texts such as "null" name no person
         self._code_of: dict[str, int] = {}
 
     def codes(self, column: pa.Array, where: str) -> Codes:
