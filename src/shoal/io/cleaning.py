@@ -39,14 +39,11 @@ LARGEST_M: Final = 1e12
 
 
 class Sieve:
-    """The usable rows of one batch; each other row is counted under the first reason that applies.
-
-    first: the first such row for each reason.
-    """
+    """The usable rows of one batch; each other row is counted under the first reason that applies."""
 
     def __init__(self, rows: int, dropped: Counter[str]) -> None:
         self.good: Flags = np.ones(rows, dtype=np.bool_)
-        self.first: dict[str, int] = {}
+        self.first: dict[str, int] = {}  # such row for each reason
         self._dropped = dropped
 
     def drop(self, reason: str, bad: Flags) -> None:

@@ -7,7 +7,7 @@ from typing import Never
 import numpy as np
 
 from shoal.errors import MisuseError
-from shoal.io.columns.public_places import ListedPlaces, read_listed, read_sensitive
+from shoal.io.columns.public_places import ListedPlaces, read_listed
 from shoal.io.columns.times import clock_jumps
 from shoal.io.disk.read_pieces import TaskReader, read_tables
 from shoal.io.reading_state import Keep, ReadingState, account_people, no_rows
@@ -164,10 +164,7 @@ def read(
 
 
 def read_with(source: object, reading: Reading, run: Run) -> Trajectories:
-    """As ``read``, with the settings as one object.
-
-    With ``trajectories.intake.reading`` the same rows give the same arrays.
-    """
+    """As ``read``, with settings as one object: that of the account gives the same arrays again."""
     parts: list[Rows] = []
     state = read_rows(source, reading, run, lambda rows, _: parts.append(rows))
     reading, plane, grid = state.reading, state.plane, state.grid
@@ -226,7 +223,7 @@ def read_rows(
             f"not_after_s = {reading.not_after_s} must be a finite number of seconds since 1970"
         )
 
-    places, sensitive = read_listed(reading), read_sensitive(reading)
+    places, sensitive = read_listed(reading)
     state = read_tables(source, reading, run, keep, read_in_tasks)
     state.times.require_meaning(state.name, reading.date)
     state.reading = replace(state.reading, time_unit=state.times.unit)

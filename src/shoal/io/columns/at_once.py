@@ -19,13 +19,10 @@ _MIXED: Final = 2_654_435_761  # Knuth's multiplier: a sample of times with all 
 
 
 class PlacesAtOnce:
-    """Counts positions that are far from another one of the same person and time, in a sample of times.
-
-    People are compared within a piece: their codes hold there alone.
-    """
+    """Counts positions that are far from another one of the same person and time, in a sample of times."""
 
     def __init__(self) -> None:
-        self._rows: list[tuple[Codes, Micros, Floats]] = []
+        self._rows: list[tuple[Codes, Micros, Floats]] = []  # of a piece, in which alone the codes hold
         self._every = 1
         self._counts: Integers = np.zeros(2, dtype=np.int64)  # apart, looked at
 

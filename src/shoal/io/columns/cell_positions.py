@@ -24,7 +24,7 @@ from shoal.io.sources.openers import openers
 from shoal.messages import say
 from shoal.model.intake import Reading
 from shoal.model.projection import WGS84, is_geographic, transform
-from shoal.runtime.arrays import Flags, Floats
+from shoal.runtime.arrays import Floats
 from shoal.units import counted, show_m
 
 _USUAL: Final = TABLES["column_names"]["cells"]
@@ -163,7 +163,7 @@ def join_cells(table: Table, reading: Reading) -> tuple[Table, Reading]:
         )
     place = _cell_column(table, reading.cell_id, but=reading.id)
     row_by_name, cells = read_cells(reading)
-    extended = _known(cells)
+    extended = np.isfinite(cells.width_m) & np.isfinite(cells.height_m)
 
     def change(batch: pa.RecordBatch) -> pa.RecordBatch:
         batch_names = Names()
@@ -180,34 +180,19 @@ def join_cells(table: Table, reading: Reading) -> tuple[Table, Reading]:
 
     text = "positions are those of the cells in column '{column}'"
     table.notes.append(say("reading.cells", text, column=place))
-    table.notes.extend(_extents(cells))
-    placed = replace(reshape(table, ("lat", "lon"), (place,), change), numbered=False)
-    return placed, replace(reading, lat="lat", lon="lon")
-
-
-def _extents(cells: Places) -> list[str]:
-    """Of the whole table, so that it reveals no one's places."""
-    extents = np.sort(np.maximum(cells.width_m, cells.height_m)[_known(cells)])
-    if not len(extents):
-        return []
-    middle, most = extents[len(extents) // 2], extents[-1]
-    median, widest, beyond = (show_m(float(f"{extent:.2g}")) for extent in (middle, most, most / 2))
-    return [
-        say(
-            "reading.footprints",
+    extents = np.sort(np.maximum(cells.width_m, cells.height_m)[extended])  # of all cells: of nobody's places
+    if len(extents):
+        middle, most = extents[len(extents) // 2], extents[-1]
+        median, widest, beyond = (show_m(float(f"{extent:.2g}")) for extent in (middle, most, most / 2))
+        text = (
             "records stand at the center of their cell's footprint, as if it were a point; the footprints in "
             "the table are {median} wide or high (median; {most} at most). A box of a release holds that "
             "center; somebody may have been up to {beyond} beyond it on each axis. Choose a --cell of about "
-            "the footprints' width, so that boxes do not look finer than the records are",
-            median=median,
-            most=widest,
-            beyond=beyond,
+            "the footprints' width, so that boxes do not look finer than the records are"
         )
-    ]
-
-
-def _known(cells: Places) -> Flags:
-    return np.isfinite(cells.width_m) & np.isfinite(cells.height_m)
+        table.notes.append(say("reading.footprints", text, median=median, most=widest, beyond=beyond))
+    placed = replace(reshape(table, ("lat", "lon"), (place,), change), numbered=False)
+    return placed, replace(reading, lat="lat", lon="lon")
 
 
 def read_cells(reading: Reading) -> tuple[dict[str, int], Places]:

@@ -109,10 +109,9 @@ class Doubts:
 
 
 def require_person(table: Table, person: str, named: Reading, *, of_several: bool = False) -> Doubts:
-    """Add a note where each file or trip counts as a person, since no column names people.
+    """Note that each file or trip counts as a person, or ask about columns that may name people.
 
-    named: settings of the caller, who answers by naming a column. of_several: files. Raises
-    InputError where other columns look like ids of people. Returns what the rows may still raise.
+    named: settings of the caller, who answers by naming a column. of_several: files.
     """
     if named.id is not None or named.person is not None:
         return Doubts()

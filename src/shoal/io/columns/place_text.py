@@ -75,20 +75,12 @@ def _positions(table: Table, column: str, text: pa.Array, *, planar: bool) -> tu
             for axis, sides in ((y, "ns"), (x, "ew")):
                 turned = np.isin(values[sides].to_numpy(zero_copy_only=False), [*"SsWw"])
                 axis[rows[turned]] *= -1
-            note = say(
-                "reading.lat_lon",
-                "{column} is read as latitude, longitude; {turn}",
-                column=column,
-                turn=_TURN,
-            )
+            text_of_note = "{column} is read as latitude, longitude; {turn}"
+            note = say("reading.lat_lon", text_of_note, column=column, turn=_TURN)
             if _LON_FIRST.search(_compact(column)):
                 x[rows], y[rows] = y[rows], x[rows]
-                note = say(
-                    "reading.lon_lat",
-                    "{column} is read as longitude, latitude; {turn}",
-                    column=column,
-                    turn=_TURN,
-                )
+                text_of_note = "{column} is read as longitude, latitude; {turn}"
+                note = say("reading.lon_lat", text_of_note, column=column, turn=_TURN)
             _note(table, note)
     binary = pc.struct_field(pc.extract_regex(text, _FORMS["hexadecimal"]), "bytes")
     rows = np.flatnonzero(has_value(binary))

@@ -190,10 +190,7 @@ class PositionDoubts(Counting):
                 self._doubts.append(Doubt(table, key, people[at_sea[rows]], there))
 
     def check_degrees(self, name: str, *, named: bool, fine: bool) -> list[Message]:
-        """Ask where positions, or those of some people, are likelier in another reading; a note if named.
-
-        fine: most have decimals, so that whole degrees stand for no position.
-        """
+        """Ask where positions are likelier in another reading; a note if named. fine: most have decimals."""
         question = next(self._questions(name), None)
         if question is None:
             few = max(1.0, _RARE * self._looked_at) < self._whole < _FEW_WHOLE * self._looked_at

@@ -287,17 +287,13 @@ class Positions(Counting):
         far = projection.is_far_from_center(self.middle_lon_deg, self._middle_lat_deg, *middles(square))
         share = count[far].sum() / count.sum()
         if min(share, far.mean()) > 0.5:  # of fewer, the check of a release tells
-            self.notes.append(
-                say(
-                    "reading.too_wide",
-                    f"{TOO_WIDE}: {{share}} of the positions of {{file}} lie so far from the middle of all "
-                    "that lengths in a plane around them are wrong by more than {wrong}; publish each region "
-                    "on its own, from a file that holds the rows of that region alone",
-                    share=f"{share:.0%}",
-                    file=self._name,
-                    wrong=f"{projection.MOST_WRONG:.0%}",
-                )
+            text = (
+                f"{TOO_WIDE}: {{share}} of the positions of {{file}} lie so far from the middle of all that "
+                "lengths in a plane around them are wrong by more than {wrong}; publish each region on its "
+                "own, from a file that holds the rows of that region alone"
             )
+            percent, wrong = f"{share:.0%}", f"{projection.MOST_WRONG:.0%}"
+            self.notes.append(say("reading.too_wide", text, share=percent, file=self._name, wrong=wrong))
 
     def _note_coarse(self) -> None:
         decimals = max(self._decimals)

@@ -108,10 +108,7 @@ def _unfold(
     read: Callable[[Any], list[tuple[float, float, float]] | Message],
     start: str | None = None,
 ) -> Table:
-    """A row for each point that a column of texts holds, at a time from its start on.
-
-    read: gives seconds, longitude and latitude of each point, or the reason to leave a row out.
-    """
+    """A row for each point (seconds, longitude, latitude) of a column's texts, or a reason for none."""
 
     def change(batch: pa.RecordBatch) -> pa.RecordBatch:
         rows: list[int] = []

@@ -142,13 +142,9 @@ class ListedPlaces:
         return [*notes, say("reading.places_public", text, cells=f"{len(used):,}")]
 
 
-def read_listed(reading: Reading) -> PublicPlaces | None:
-    """The public list that a reading names; raises InputError for another one than it had before."""
-    return _read(reading.places, reading.places_sha256, "--places", reading)
-
-
-def read_sensitive(reading: Reading) -> PublicPlaces | None:
-    """The sensitive places that a reading names, each of a kind; InputError as of ``read_listed``."""
+def read_listed(reading: Reading) -> tuple[PublicPlaces | None, PublicPlaces | None]:
+    """The public list and the sensitive places, each of a kind, that a reading names."""
+    listed = _read(reading.places, reading.places_sha256, "--places", reading)
     places = _read(reading.sensitive, reading.sensitive_sha256, "--sensitive", reading)
     if places is not None and (places.kinds is None or not all(kind.strip() for kind in places.kinds)):
         raise InputError(
@@ -157,7 +153,7 @@ def read_sensitive(reading: Reading) -> PublicPlaces | None:
         )
     if places is not None and len(set(places.kinds or ())) > MOST_KINDS:
         raise InputError(f"{places.name} has more than {MOST_KINDS} kinds of places; join some of them")
-    return places
+    return listed, places
 
 
 def _read(file: str | None, sha256: str | None, option: str, reading: Reading) -> PublicPlaces | None:

@@ -395,14 +395,11 @@ def clock_jumps(t_s: Numbers, *, steps: bool = False) -> list[str]:
     if not len(t_s):
         return []
     if not steps and np.median(t_s) < time_numbers.OPEN_GPS_S:
-        return [
-            say(
-                "reading.early",
-                "most times lie before 1995, around {year}; if they are later, a clock was not set, or "
-                "their numbers count from another year than 1970 or in another unit: convert them to dates",
-                year=1970 + int(np.median(t_s) // (365.2425 * DAY_S)),
-            )
-        ]
+        text = (
+            "most times lie before 1995, around {year}; if they are later, a clock was not set, or their "
+            "numbers count from another year than 1970 or in another unit: convert them to dates"
+        )
+        return [say("reading.early", text, year=1970 + int(np.median(t_s) // (365.2425 * DAY_S)))]
     apart = np.abs(t_s - np.median(t_s)) >= _ERA_S / 2
     if not apart.any():
         return []
