@@ -16,8 +16,9 @@ from shoal.io.columns.cell_codes import h3_numbers
 from shoal.io.columns.cell_positions import prepare_table
 from shoal.io.columns.column_names import find_columns
 from shoal.io.columns.time_text import SECOND
+from shoal.io.columns.value_ranges import Axis
 from shoal.io.columns.values import Names
-from shoal.io.foreign import Axis, Foreign
+from shoal.io.foreign import Foreign
 from shoal.io.sources.openers import openers
 from shoal.kernels.box_measures import OwnedSamples, find_top_subjects
 from shoal.model.intake import Reading

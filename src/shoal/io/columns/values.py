@@ -126,14 +126,14 @@ def may_be_thousands(column: pa.Array) -> bool:
     column = plain(column)
     if not is_text(column.type):
         return False
-    some = {
-        shape: bool(pc.any(pc.match_substring_regex(column, shape)).as_py()) for shape in (_GROUPS, _SEVERAL)
-    }
-    if not some[_GROUPS]:
+
+    def some(shape: str) -> bool:
+        return bool(pc.any(pc.match_substring_regex(column, shape)).as_py())
+
+    if not some(_GROUPS):
         return False
     other = pc.and_(pc.match_substring(column, "."), pc.invert(pc.match_substring_regex(column, _GROUPS)))
-    plain_too = pc.any(pc.match_substring_regex(column, _UNGROUPED)).as_py()
-    return not pc.any(other).as_py() and (some[_SEVERAL] or bool(plain_too))
+    return not pc.any(other).as_py() and (some(_SEVERAL) or some(_UNGROUPED))
 
 
 def with_columns(batch: pa.RecordBatch, columns: Mapping[str, pa.Array]) -> pa.RecordBatch:
@@ -156,31 +156,25 @@ def points(column: pa.Array) -> tuple[Floats, Floats, Flags]:
     ]
     data = np.frombuffer(column.buffers()[2] or b"", dtype=np.uint8)
     lengths = np.diff(offsets)
-    readable = has_value(column) & (lengths >= WKB_POINT_BYTES)
+    rows = np.flatnonzero(has_value(column) & (lengths >= WKB_POINT_BYTES))
+    rows = rows[data[offsets[rows]] <= 1]
+    big_endian = data[offsets[rows]] == 0
+    kind = _gather(data, offsets[rows] + 1, "<u4", big_endian)
+    start = offsets[rows] + 5 + 4 * ((kind & 0x20000000) != 0)
+    # 1, 1001, 2001, 3001 are points with or without Z and M; EWKB marks Z, M and an SRID in the top bits
+    fits = start + 16 <= offsets[rows] + lengths[rows]
+    is_point = np.isin(kind & 0x0FFFFFFF, (1, 1001, 2001, 3001)) & fits
+    rows, start, big_endian = rows[is_point], start[is_point], big_endian[is_point]
     x, y = np.full(len(column), np.nan), np.full(len(column), np.nan)
-    for order, little in (("<", 1), (">", 0)):
-        rows = np.flatnonzero(readable)
-        rows = rows[data[offsets[rows]] == little]
-        kind = _gather(data, offsets[rows] + 1, f"{order}u4")
-        has_srid = (kind & 0x20000000) != 0
-        start = offsets[rows] + 5 + 4 * has_srid
-        # Types 1, 1001, 2001, 3001 are points with or without Z and M; EWKB marks Z, M and an SRID in the top
-        # bits instead.
-        is_point = np.isin(kind & 0x0FFFFFFF, (1, 1001, 2001, 3001)) & (
-            start + 16 <= offsets[rows] + lengths[rows]
-        )
-        readable[rows[~is_point]] = False
-        rows, start = rows[is_point], start[is_point]
-        x[rows] = _gather(data, start, f"{order}f8")
-        y[rows] = _gather(data, start + 8, f"{order}f8")
-    readable[readable] = data[offsets[:-1][readable]] <= 1
+    x[rows], y[rows] = (_gather(data, at, "<f8", big_endian) for at in (start, start + 8))
+    readable = np.zeros(len(column), dtype=np.bool_)
+    readable[rows] = True
     return x, y, readable
 
 
-def _gather(data: npt.NDArray[np.uint8], start: Integers, kind: str) -> Numbers:
-    width = np.dtype(kind).itemsize
-    values: Numbers = data[start[:, None] + np.arange(width)].reshape(-1).view(kind)
-    return values
+def _gather(data: npt.NDArray[np.uint8], start: Integers, kind: str, big_endian: Flags) -> Numbers:
+    little: Numbers = data[start[:, None] + np.arange(np.dtype(kind).itemsize)].reshape(-1).view(kind)
+    return np.asarray(np.where(big_endian, little.byteswap(), little))
 
 
 class Names:
