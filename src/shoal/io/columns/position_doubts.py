@@ -113,9 +113,8 @@ class PositionDoubts(Counting):
             zone, rest = np.divmod(values, _ZONE_M)
             inside = (rest >= _EDGE_M) & (rest <= _ZONE_M - _EDGE_M) & (zone >= 0) & (zone <= _MOST_ZONES)
             zone, count = np.unique(np.where(inside, zone, -1 - np.maximum(zone, 0)), return_counts=True)
-            self._zones.update(
-                {(axis, int(number)): int(rows) for number, rows in zip(zone, count, strict=True)}
-            )
+            zones = [(axis, int(number)) for number in zone]
+            self._zones.update(dict(zip(zones, count.tolist(), strict=True)))
 
     def add_places(
         self, lon: Floats, lat: Floats, people: Codes, table: str, *, wrapped: bool, crs: str | None
@@ -143,9 +142,8 @@ class PositionDoubts(Counting):
         for key, angles, most in (("lat_rad", lat, np.pi / 2), ("lon_rad", lon, np.pi)):
             if key not in self._not_radians:
                 there = on_land(*_READINGS[key][1](lon, lat))
-                self._not_radians |= (
-                    set() if np.abs(angles).max() <= most and there.mean() >= _MANY else {key}
-                )
+                if np.abs(angles).max() > most or there.mean() < _MANY:
+                    self._not_radians.add(key)
 
     def _look_at_digits(self, lon: Floats, lat: Floats) -> None:
         """Remember the pairs of digits behind the point, until some show that they are decimals."""
