@@ -190,11 +190,10 @@ def _sorted_keys(
 
 def _sorted_columns(parts: list[Rows], subject_of_code: Integers) -> list[Any]:
     """For rows that fit no key."""
-    has_degrees = any(part.lat is not None for part in parts)
     filled = [part for part in parts if part.code.size] or parts[:1]
-    names = ("t", "x", "y", "lat", "lon") if has_degrees else ("t", "x", "y")
-    columns = [subject_of_code[np.concatenate([part.code for part in filled])]]
-    columns += [np.concatenate([getattr(part, name) for part in filled]) for name in names]
+    names = [name for name, values in vars(filled[0]).items() if values is not None]
+    columns = [np.concatenate([getattr(part, name) for part in filled]) for name in names]
+    columns[0] = subject_of_code[columns[0]]
     parts.clear()
     order = np.lexsort(columns[3::-1])
     for place, column in enumerate(columns):

@@ -15,7 +15,7 @@ import pyarrow as pa
 from shoal.errors import InputError, MissingExtraError, MisuseError
 from shoal.io.columns.column_names import CELLS, column_called, find_column, usual_columns
 from shoal.io.columns.place_text import read_place_text
-from shoal.io.columns.presets import apply_preset
+from shoal.io.columns.presets import apply_preset, fill
 from shoal.io.columns.tables import TABLES
 from shoal.io.columns.values import Names, is_text, numbers, plain, stored, with_columns
 from shoal.io.formats import gis_files
@@ -146,12 +146,7 @@ CENTERED: Final = say("row.centered", "records at the center of their cell's foo
 def prepare_table(table: Table, reading: Reading) -> tuple[Table, Reading]:
     """The table as a preset and a file of cells complete it, and the settings."""
     table, reading = apply_preset(table, reading)
-    settings: dict[str, Any] = {
-        name: value
-        for name, value in table.settings.items()
-        if name != "preset" and getattr(reading, name) is None
-    }
-    reading = replace(reading, **settings)
+    reading = fill(reading, {name: table.settings[name] for name in table.settings.keys() - {"preset"}})
     return (read_place_text(table, reading), reading) if reading.cells is None else join_cells(table, reading)
 
 

@@ -240,7 +240,10 @@ def apply_preset(table: Table, reading: Reading) -> tuple[Table, Reading]:
             text = "{preset}; times without a zone are of {zone}"
             note = say("reading.preset_zone", text, preset=note, zone=zone)
         table.notes.append(note)
-    settings: dict[str, Any] = {
-        name: value for name, value in preset.settings.items() if getattr(reading, name) is None
-    }
-    return table, replace(reading, preset=preset_name, **settings)
+    return table, fill(replace(reading, preset=preset_name), preset.settings)
+
+
+def fill(reading: Reading, settings: Mapping[str, str]) -> Reading:
+    """The reading, with these settings where the caller gave none."""
+    missing: dict[str, Any] = {name: settings[name] for name in settings if getattr(reading, name) is None}
+    return replace(reading, **missing)
