@@ -23,7 +23,8 @@ from shoal.model.intake import Reading
 from shoal.runtime.arrays import Floats
 
 _TABLE: Final = TABLES["place_text"]
-_COLUMN, _LON_FIRST = (re.compile(_TABLE["columns"][kind]) for kind in ("places", "lon_first"))
+_COLUMN: Final = re.compile("|".join(_TABLE["columns"]["places"]))
+_LON_FIRST: Final = re.compile(_TABLE["columns"]["lon_first"])
 _FORMS: Final = expressions(_TABLE["forms"], _TABLE["pieces"])
 _WGS84: Final = {"", "0", "4326"}
 _TURN: Final = say("reading.turn", "--lat lon --lon lat turns that")

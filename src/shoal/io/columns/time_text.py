@@ -16,7 +16,7 @@ from shoal.units import DAY_S
 Micros = Integers
 
 SECOND: Final = 1_000_000
-MONTHS, _DAYS, _OTHER_WORDS = TABLES["time_text"]["words"].values()
+MONTHS, _DAYS, _OTHER_WORDS = (TABLES["time_text"]["words"][kind] for kind in ("months", "days", "others"))
 _VISIBLE: Final = frozenset((*MONTHS, *_DAYS, *_OTHER_WORDS))
 _PIECES: Final = expressions(
     TABLES["time_text"]["pieces"], {"months": "|".join(MONTHS), "days": "|".join(_DAYS)}
