@@ -15,6 +15,8 @@ from types import ModuleType
 import pytest
 from llvmlite import binding
 from numba.core.bytecode import FunctionIdentity
+from numba.core.registry import cpu_target
+from numba.core.runtime.nrt import rtsys
 
 from shoal.cli import terminal
 from shoal.runtime import kernel_cache
@@ -56,7 +58,8 @@ def without_bytecode(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """An empty cache."""
+    """An empty cache, of a process that has what kernels allocate with."""
+    rtsys.initialize(cpu_target.target_context)
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "kept"))
     kernel_cache.folder.cache_clear()
     yield tmp_path / "kept" / "shoal"
@@ -187,10 +190,11 @@ def sorted_by(program: Path, kept: Path, *names: str) -> list[str]:
 
 
 def functions_in(kept: Path) -> set[str]:
-    """All that the kernels in a folder define."""
+    """All that the kernels in a folder define, without numba's functions that they allocate with."""
     kernels = [
         pickle.loads(file.read_bytes()[kernel_cache._CHECKSUM_BYTES :])
         for file in (kept / "shoal").glob("*.kernel")
+        if not file.name.startswith("allocator-")
     ]
     return {
         function.name
@@ -219,6 +223,21 @@ def test_what_two_processes_compile_has_no_name_in_common(tmp_path: Path) -> Non
     assert one
     assert two
     assert not one & two
+
+
+def test_what_kernels_allocate_with_is_kept_and_mended(tmp_path: Path) -> None:
+    program, kept = tmp_path / "program.py", tmp_path / "kept"
+    program.write_text(SORTING)
+    assert sorted_by(program, kept, "ascending") == ["True"]
+    (file,) = (kept / "shoal").glob("allocator-*.kernel")
+    os.utime(file, (0, 0))
+    content = file.read_bytes()
+    assert sorted_by(program, kept, "ascending") == ["True"]
+    assert file.stat().st_mtime > 0, "it was used"
+    assert file.read_bytes() == content, "and not made again"
+    file.write_bytes(damaged := content[:-1] + bytes([content[-1] ^ 1]))
+    assert sorted_by(program, kept, "ascending", "places") == ["True", "True"]
+    assert file.read_bytes() != damaged
 
 
 @pytest.mark.skipif(not hasattr(os, "register_at_fork"), reason="there is no fork here")

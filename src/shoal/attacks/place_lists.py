@@ -1,5 +1,7 @@
 """The list of places that a reader of boxes has: public, or learned from the sides of the boxes."""
 
+import math
+from itertools import product
 from typing import Final
 from weakref import WeakKeyDictionary
 
@@ -89,13 +91,11 @@ def _learn_list(evaluation: Evaluation[BoxTarget]) -> PlaceList:
     owner = records.record_of_box
     least = np.array([west.min(), south.min()])
     shape = (int(east.max()) - int(least[0]), int(north.max()) - int(least[1]), records.n_records)
-    corners = [
-        np.ravel_multi_index((x - least[0], y - least[1], owner), shape)
-        for x in (west, east - 1)
-        for y in (south, north - 1)
-    ]
-    corner = np.concatenate(corners)
-    corner = distinct(corner.astype(narrowest(corner))).astype(np.int64) // records.n_records
+    kind = np.int32 if math.prod(shape) <= np.iinfo(np.int32).max else np.int64
+    corners = np.empty((4, len(owner)), dtype=kind)
+    for row, (x, y) in zip(corners, product((west, east - 1), (south, north - 1)), strict=True):
+        row[:] = np.ravel_multi_index((x - least[0], y - least[1], owner), shape)
+    corner = distinct(corners).astype(np.int64) // records.n_records
     first = np.flatnonzero(np.diff(corner, prepend=-1))
     counts = np.diff(first, append=len(corner))
     cells = np.column_stack(np.unravel_index(corner[first[counts > 1]], shape[:2])) + least

@@ -70,6 +70,7 @@ def _write(parts: Sequence[Release], path: Path, *, described: bool) -> Bounds:
             for name, values in _columns_of(release, rows):
                 kind = np.int64 if pa.types.is_int64(schema.field(name).type) else np.float64
                 writer.write(pa.table({name: values.astype(kind, copy=False)}))
+            del record, values  # outlines need the memory
             if release.crs is not None:
                 column, bounds = draw(release, rows, release.crs)
                 writer.write(pa.table({GEOMETRY: column}))
@@ -189,6 +190,9 @@ def _index_cells(cells: Integers, n: int) -> tuple[Integers, Integers]:
 
 def draw_outlines(boxes: Boxes, cell_m: float, crs: str) -> tuple[pa.Array, list[float]]:
     """Well-known binary of each box in WGS 84, and the bounds of all: west, south, east, north."""
+    sides = np.maximum(boxes.x_max - boxes.x_min, boxes.y_max - boxes.y_min)
+    wide = np.flatnonzero(sides * cell_m > _WIDE_M)
+    del sides  # before the outlines are drawn, which need the most memory
     places, at = corner_places(boxes, cell_m, crs)
     polygons = np.zeros(len(boxes), dtype=_POLYGON)
     polygons["order"], polygons["type"], polygons["rings"], polygons["points"] = 1, 3, 1, 5
@@ -200,8 +204,6 @@ def draw_outlines(boxes: Boxes, cell_m: float, crs: str) -> tuple[pa.Array, list
         pa.large_binary(), len(boxes), [None, ends, pa.py_buffer(polygons.view(np.uint8))]
     )
     cut = are_cut(places, at)
-    sides = np.maximum(boxes.x_max - boxes.x_min, boxes.y_max - boxes.y_min)
-    wide = np.flatnonzero(sides * cell_m > _WIDE_M)
     turns: dict[int, Floats] = {}
     for box in wide[np.isfinite(places[at[wide]]).all(axis=(1, 2))].tolist():
         turns[box] = _turns(boxes.take([box]), cell_m, crs)

@@ -20,7 +20,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, BinaryIO, Final
@@ -28,11 +28,11 @@ from typing import Any, BinaryIO, Final
 import llvmlite
 import numba
 import numpy as np
-from filelock import lock_descriptor
 from llvmlite import binding, ir
 from numba.core import serialize, sigutils
 from numba.core.bytecode import FunctionIdentity
 from numba.core.compiler import CompileResult
+from numba.core.runtime import nrtdynmod
 from numba.core.runtime.nrt import rtsys
 
 from shoal.runtime.compiling import COMPILING
@@ -88,14 +88,12 @@ class KernelCache:
     def load_overload(self, signature: Any, context: Any) -> Any:
         """The form for these types; None: compile it."""
         rtsys.initialize(context)  # what kept code allocates with
-        processor = context.codegen().magic_tuple()
-        path = folder() / self._name(signature, processor)
-        kernel = _read(path, context)
-        for level in levels_of(processor) if kernel is None else ():
-            kernel = kernel or _read(SHIPPED / self._name(signature, level), context)
+        name, rebuild = partial(self._name, signature), partial(CompileResult._rebuild, context)
+        kernel = _find(name, context, rebuild)
         if kernel is None:
+            path = folder() / name(context.codegen().magic_tuple())
             lock = _acquire_lock(path.with_suffix(".lock"))
-            kernel = _read(path, context)  # another process may have made it meanwhile
+            kernel = _read(path, rebuild)  # another process may have made it meanwhile
             if kernel is None:
                 COMPILING.begin()
                 context.refresh()  # all that compiling may meet; loading that takes a third of a second
@@ -238,7 +236,37 @@ def _digest(parts: Sequence[bytes | str]) -> bytes:
     return digest.digest()
 
 
-def _read(path: Path, context: Any) -> Any:
+def _allocator(context: Any) -> Any:
+    """Numba's functions for memory, kept as kernels are: to compile them takes 30 MiB of LLVM's code."""
+    library = _find(_allocator_name, context, context.codegen().unserialize_library)
+    if library is None:
+        module, library = nrtdynmod.create_nrt_module(context)
+        library.enable_object_caching()
+        library.add_ir_module(module)
+        library.finalize()
+        library.get_pointer_to_function("NRT_incref")  # now there is machine code
+        content = serialize.dumps((library.serialize_using_object_code(),))
+        _write(folder() / _allocator_name(context.codegen().magic_tuple()), content)
+    return library
+
+
+nrtdynmod.compile_nrt_functions = _allocator
+
+
+def _allocator_name(processor: tuple[str, str, str]) -> str:
+    return f"allocator-{_digest([str(processor), *_VERSIONS]).hex()[:32]}.kernel"
+
+
+def _find(name: Callable[[tuple[str, str, str]], str], context: Any, rebuild: Callable[..., Any]) -> Any:
+    """The user's own, or the best of the wheel; None without one."""
+    processor = context.codegen().magic_tuple()
+    found = _read(folder() / name(processor), rebuild)
+    for level in levels_of(processor) if found is None else ():
+        found = found or _read(SHIPPED / name(level), rebuild)
+    return found
+
+
+def _read(path: Path, rebuild: Callable[..., Any]) -> Any:
     try:
         content = path.read_bytes()
         with suppress(OSError):  # a wheel may be installed where the user cannot write
@@ -246,7 +274,7 @@ def _read(path: Path, context: Any) -> Any:
         checksum, kernel = content[:_CHECKSUM_BYTES], content[_CHECKSUM_BYTES:]
         if hashlib.sha256(kernel).digest() != checksum:  # damaged machine code would end the process
             return None
-        return CompileResult._rebuild(context, *pickle.loads(kernel))  # noqa: S301  (the user's own file, or the package's)
+        return rebuild(*pickle.loads(kernel))  # noqa: S301  (the user's own file, or the package's)
     except FileNotFoundError:
         return None
     except Exception:  # it is damaged, or of a class that is gone, and is compiled again
@@ -298,6 +326,8 @@ def _release_lock(path: Path) -> None:
 
 
 def _acquire_lock(path: Path) -> BinaryIO | None:
+    from filelock import lock_descriptor  # loads asyncio, which no kept kernel needs
+
     try:
         lock = path.open("wb")
     except OSError:

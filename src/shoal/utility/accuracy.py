@@ -1,18 +1,23 @@
 """Extents of boxes, per raw and per published sample (Gramaglia and Fiore 2015 do not say)."""
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from shoal.errors import MisuseError
 from shoal.kernels.box_measures import BoxColumns, Ownership, Points, covering_extents
+from shoal.measures.query import batches_of_records
 from shoal.model.grid import Grid
 from shoal.model.linkage_checks import match_records
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
-from shoal.runtime.arrays import Floats, Integers, Numbers
+from shoal.runtime.arrays import Flags, Floats, Integers, Numbers, read_only
+
+_AT_ONCE: Final = 1 << 18  # samples
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -127,53 +132,74 @@ def measure_accuracy(original: Trajectories, release: Release, linkage: Linkage)
     >>> measure_accuracy(calls, *released).samples_suppressed
     0
     """
-    return accuracy_of(release, *extents_of_samples(original, release, linkage))
+    return accuracy_of(original, release, _linked_on_one_grid(original, release, linkage))[0]
 
 
-def accuracy_of(release: Release, space_cells: Integers, time_slots: Integers) -> Accuracy:
-    """The accuracy of a release, from ``extents_of_samples``."""
-    boxes, grid = release.boxes, release.snapped_grid()
-    covered = time_slots > 0
-    if not covered.all():
-        space_cells, time_slots = space_cells[covered], time_slots[covered]
+def accuracy_of(original: Trajectories, release: Release, records: Integers) -> tuple[Accuracy, Flags]:
+    """The accuracy, and which samples [m] no box covers, from each subject's record: int64 [n], -1 = none."""
+    boxes, grid, none = release.boxes, release.snapped_grid(), np.empty(0, dtype=np.int64)
+    lost, extents = [np.empty(0, dtype=np.bool_)], [(none, none, none)]
+    for space_cells, time_slots in _extents_in_parts(original, release, records):
+        covered = time_slots > 0
+        lost.append(~covered)
+        part = Extents.of(space_cells[covered], time_slots[covered], grid)
+        extents.append((part.space_cells, part.time_slots, part.count))
+    space, time, count = map(np.concatenate, zip(*extents, strict=True))
+    all_lost = np.concatenate(lost)
     wide = boxes.x_max - boxes.x_min
     wide += boxes.y_max
     wide -= boxes.y_min
-    return Accuracy(
-        raw=Extents.of(space_cells, time_slots, grid),
+    accuracy = Accuracy(
+        raw=Extents.counted(space, time, count, grid),
         published=Extents.of(wide, boxes.t_end - boxes.t_start, grid),
-        samples_suppressed=int(np.count_nonzero(~covered)),
+        samples_suppressed=int(np.count_nonzero(all_lost)),
     )
+    return accuracy, all_lost
 
 
 def extents_of_samples(
     original: Trajectories, release: Release, linkage: Linkage
 ) -> tuple[Integers, Integers]:
     """([m] cells, [m] slots) of the least box, in time, then space, over each sample; -1 = none."""
+    return covering_extents_of(original, release, _linked_on_one_grid(original, release, linkage))
+
+
+def _linked_on_one_grid(original: Trajectories, release: Release, linkage: Linkage) -> Integers:
     grid = original.snapped_grid()
     if grid != release.grid:
         raise MisuseError(
             f"the original is on {grid} and the release on {release.grid}; read the original as the release "
             "says it was read"
         )
-    return covering_extents_of(original, release, match_records(original, release, linkage))
+    return match_records(original, release, linkage)
 
 
 def covering_extents_of(
     original: Trajectories, release: Release, records: Integers
 ) -> tuple[Integers, Integers]:
     """The same from each subject's record: int64 [n], -1 = none."""
+    none = np.empty((2, 0), dtype=np.int32)
+    space, time = np.hstack([none, *_extents_in_parts(original, release, records)])
+    return space, time
+
+
+def _extents_in_parts(original: Trajectories, release: Release, records: Integers) -> Iterator[Integers]:
+    """[2, m] cells and slots of consecutive people: of all at once they take much memory."""
     columns = BoxColumns(*release.boxes.columns())
     widest = sum(
         int(high.max(initial=0)) - int(low.min(initial=0))
         for low, high in ((columns.x_min, columns.x_max), (columns.y_min, columns.y_max))
     )
     longest = int(columns.t_end.max(initial=0)) - int(columns.t_start.min(initial=0))
-    fits = max(widest, longest) <= np.iinfo(np.int32).max
-    space, time = np.empty((2, original.n_samples), dtype=np.int32 if fits else np.int64)
-    owned = Ownership(original.offsets, release.offsets, records)
-    covering_extents(Points(original.t, original.x, original.y), columns, owned, time, space)
-    return space, time
+    kind = np.int32 if max(widest, longest) <= np.iinfo(np.int32).max else np.int64
+    for people in batches_of_records(original.offsets, _AT_ONCE):
+        offsets = original.offsets[people.start : people.stop + 1]
+        rows = slice(offsets[0], offsets[-1])
+        extents = np.empty((2, int(offsets[-1] - offsets[0])), dtype=kind)
+        owned = Ownership(read_only(offsets - offsets[0]), release.offsets, records[people])
+        points = Points(original.t[rows], original.x[rows], original.y[rows])
+        covering_extents(points, columns, owned, extents[1], extents[0])
+        yield extents
 
 
 def _whole(number: float) -> float:

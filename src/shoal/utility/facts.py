@@ -110,8 +110,7 @@ class Facts:
     def _kept_and_lost(self) -> tuple[Accuracy, Flags]:
         """One pass over all extents, which are too large to cache."""
         with self.run.stage("accuracy"):
-            cells, slots = self.extents_of()
-            return accuracy_of(self.release, cells, slots), slots < 0
+            return accuracy_of(self.original, self.release, self.records)
 
     @property
     def accuracy(self) -> Accuracy:

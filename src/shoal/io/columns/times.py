@@ -394,16 +394,17 @@ def clock_jumps(t_s: Numbers, *, steps: bool = False) -> list[str]:
     """
     if not len(t_s):
         return []
-    if not steps and np.median(t_s) < time_numbers.OPEN_GPS_S:
+    middle = np.median(t_s)
+    if not steps and middle < time_numbers.OPEN_GPS_S:
         text = (
             "most times lie before 1995, around {year}; if they are later, a clock was not set, or their "
             "numbers count from another year than 1970 or in another unit: convert them to dates"
         )
-        return [say("reading.early", text, year=1970 + int(np.median(t_s) // (365.2425 * DAY_S)))]
-    apart = np.abs(t_s - np.median(t_s)) >= _ERA_S / 2
+        return [say("reading.early", text, year=1970 + int(middle // (365.2425 * DAY_S)))]
+    apart = np.abs(t_s - middle) >= _ERA_S / 2
     if not apart.any():
         return []
-    weeks = np.abs(np.abs(t_s[apart] - np.median(t_s)) - _ERA_S) < _ERA_S / 20
+    weeks = np.abs(np.abs(t_s[apart] - middle) - _ERA_S) < _ERA_S / 20
     far, remedy = "ten years or more from the middle of the data", "if a clock jumped, correct or remove them"
     texts = [f"{{number}} {samples} {far}; {remedy}" for samples in ("sample lies", "samples lie")]
     if weeks.mean() > 0.5:
