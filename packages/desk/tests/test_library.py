@@ -4,6 +4,7 @@ import ast
 import hashlib
 import json
 import re
+from functools import cache
 from glob import glob
 from html import unescape
 from itertools import product
@@ -138,13 +139,13 @@ def test_messages_come_through_the_output_of_a_command(
 TRANSLATED = Path(__file__).with_name("translated_from.txt")  # identifiers, and what was translated
 
 
-def english_of(call: ast.Call, tree: ast.AST) -> str:
-    """The texts of a call, with the names in it as they were last assigned."""
+def english_of(call: ast.Call, assignments: list[ast.Assign]) -> str:
+    """The texts of a call, with the names in it as they were last assigned above it."""
     names = {node.id for text in call.args[1:] for node in ast.walk(text) if isinstance(node, ast.Name)}
-    before = [node for node in ast.walk(tree) if isinstance(node, ast.Assign) and node.lineno < call.lineno]
     values = {
         name.id: ast.unparse(node.value)
-        for node in sorted(before, key=lambda node: node.lineno)
+        for node in assignments
+        if node.lineno < call.lineno
         for target in node.targets
         for name in ast.walk(target)
         if isinstance(name, ast.Name) and name.id in names
@@ -152,14 +153,17 @@ def english_of(call: ast.Call, tree: ast.AST) -> str:
     return " ".join([*map(ast.unparse, call.args[1:]), *(values[name] for name in sorted(values))])
 
 
+@cache
 def sentences_of_the_library() -> dict[str, tuple[set[str], str]]:
     """The names of values and the English by identifier, from calls of ``say`` and from rows of tables."""
     sentences: dict[str, tuple[set[str], str]] = {}
     for package in (shoal, shoal_desk):
         root = Path(str(package.__file__)).parent
         for path in map(Path, glob(f"{root}/**/*.py", recursive=True)):  # noqa: PTH207  (follows links)
-            tree = ast.parse(path.read_text())
-            for call in ast.walk(tree):
+            nodes = list(ast.walk(ast.parse(path.read_text())))
+            assigning = [node for node in nodes if isinstance(node, ast.Assign)]
+            assignments = sorted(assigning, key=lambda node: node.lineno)
+            for call in nodes:
                 if isinstance(call, ast.Call) and getattr(call.func, "id", "") in ("say", "say_number"):
                     if path.name == "messages.py":
                         continue
@@ -170,7 +174,7 @@ def sentences_of_the_library() -> dict[str, tuple[set[str], str]]:
                         identifier = str(call.args[0].value) + ending
                         assert identifier not in sentences, f"two sentences are called {identifier}"
                         texts = values | ({"number"} if with_number else set())
-                        sentences[identifier] = texts, english_of(call, tree)
+                        sentences[identifier] = texts, english_of(call, assignments)
     rows = [row.sentence for row in ATTACKS.values()] + [row.question for row in METRICS.values()]
     rows += [kind.about.summary for kind in METHODS.values()]
     for method in METHODS:
