@@ -4,9 +4,12 @@ The same nearest others and the same merges, on easy and on hostile populations.
 """
 
 from collections import Counter
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -45,6 +48,7 @@ from shoal.methods.glove.merged_crowds import MergedCrowds
 from shoal.model.grid import Grid
 from shoal.model.release import Boxes
 from shoal.model.trajectories import Trajectories
+from shoal.runtime.arrays import read_only
 from shoal.runtime.run import Run
 from small_data import population, populations
 
@@ -58,13 +62,41 @@ def merging(original: Trajectories, pairs: ClosestPairs, k: int, caps: Caps | No
 
 def assert_same_merges(original: Trajectories, k: int, caps: Caps | None = None, threads: int = 2) -> None:
     caps = caps or Caps()
+    assert_merged_as(merging(original, EffortMatrix(original, caps), k, caps), original, k, caps, threads)
+
+
+def assert_merged_as(full: Merging, original: Trajectories, k: int, caps: Caps, threads: int = 2) -> None:
     banded = merging(original, BandedPairs(original, caps, Run(threads=threads)), k, caps)
-    full = merging(original, EffortMatrix(original, caps), k, caps)
     assert banded.sequence == full.sequence
     for mine, theirs in zip(banded.finished, full.finished, strict=True):
         assert np.array_equal(mine.members, theirs.members)
         for column, same in zip(mine.boxes.columns(), theirs.boxes.columns(), strict=True):
             assert np.array_equal(column, same)
+
+
+@cache
+def made_once(make: Callable[[], Trajectories]) -> tuple[Trajectories, npt.NDArray[np.float64]]:
+    """A population with the efforts of all its pairs, for all tests that take it."""
+    original = make()
+    return original, read_only(all_efforts(original))
+
+
+@cache
+def merged_once(make: Callable[[], Trajectories], k: int) -> Merging:
+    """What the full matrix merges does not depend on how the bands are searched."""
+    return merging(made_once(make)[0], EffortMatrix(made_once(make)[0], Caps()), k)
+
+
+def assert_same_merges_of(make: Callable[[], Trajectories], k: int, threads: int = 2) -> None:
+    assert_merged_as(merged_once(make, k), made_once(make)[0], k, Caps(), threads)
+
+
+def city() -> Trajectories:
+    return shoal.read(shoal.synthesize(200, 3, 6, layout="city"))
+
+
+def nation() -> Trajectories:
+    return shoal.read(shoal.synthesize(200, 3, 6, layout="nation"))
 
 
 def trajectories(rows: list[tuple[int, Any, Any, Any]]) -> Trajectories:
@@ -137,7 +169,7 @@ HOSTILE = [
 @pytest.mark.parametrize("k", [2, 3, 5])
 @pytest.mark.parametrize("make", [*HOSTILE, walkers])
 def test_merges_of_hostile_populations(make: Any, k: int) -> None:
-    assert_same_merges(make(), k)
+    assert_same_merges_of(make, k)
 
 
 @pytest.mark.parametrize("k", [2, 5])
@@ -145,7 +177,7 @@ def test_lists_that_run_out_are_searched_again(k: int, monkeypatch: pytest.Monke
     for name in ("_LIST", "_LIST_OF_PERSON"):
         monkeypatch.setattr(banded_pairs, name, 1)
     for make in (identical_people, one_place, all_out_of_reach, equal_lengths):
-        assert_same_merges(make(), k)
+        assert_same_merges_of(make, k)
 
 
 def test_only_whose_lists_are_full_are_searched_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -171,15 +203,14 @@ def test_only_whose_lists_are_full_are_searched_for_again(monkeypatch: pytest.Mo
 def test_however_many_pairs_are_merged_ahead(ahead: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(banded_pairs, "_AHEAD", ahead)
     for make in (identical_people, one_place, all_out_of_reach, equal_lengths):
-        assert_same_merges(make(), 4)
+        assert_same_merges_of(make, 4)
 
 
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("k", [3, 10])
 def test_however_many_threads_there_are(threads: int, k: int) -> None:
-    for make in (*HOSTILE, walkers):
-        assert_same_merges(make(), k, threads=threads)
-    assert_same_merges(shoal.read(shoal.synthesize(200, 3, 6, layout="city")), k, threads=threads)
+    for make in (*HOSTILE, walkers, city):
+        assert_same_merges_of(make, k, threads=threads)
 
 
 class LateSearches:
@@ -210,16 +241,14 @@ def test_searches_that_end_as_late_as_they_can(k: int, monkeypatch: pytest.Monke
     monkeypatch.setattr(merged_crowds, "ThreadPoolExecutor", LateSearches)
     monkeypatch.setattr(banded_pairs, "_ENOUGH", 30)
     monkeypatch.setattr(banded_pairs, "_AHEAD", 15)
-    for make in (*HOSTILE, walkers):
-        assert_same_merges(make(), k)
-    for layout in ("city", "nation"):
-        assert_same_merges(shoal.read(shoal.synthesize(200, 3, 6, layout=layout)), k)
+    for make in (*HOSTILE, walkers, city, nation):
+        assert_same_merges_of(make, k)
 
 
 def test_nothing_is_merged_ahead_where_rows_are_left_for_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(merged_crowds, "_ROWS", 2)
     for make in (identical_people, equal_lengths):
-        assert_same_merges(make(), 5)
+        assert_same_merges_of(make, 5)
 
 
 @pytest.mark.kernels
@@ -430,19 +459,19 @@ def test_merges_with_everybody_in_the_index(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(merged_crowds, "_SINCE", -1)
     assert_same_merges(shoal.read(shoal.synthesize(200, 3, 5, layout="city")), 5)
     for make in (one_place, one_sample_people_beside_a_long_one, far_outliers, equal_lengths):
-        assert_same_merges(make(), 5)
+        assert_same_merges_of(make, 5)
 
 
 @pytest.mark.kernels
 @given(populations(), st.integers(1, 6), st.sampled_from([30.0, 700.0, 2400.0, EVERYTHING]))
 def test_nearest_others_are_those_of_the_matrix(original: Trajectories, count: int, threshold: float) -> None:
-    assert_nearest(original, count, threshold)
+    assert_nearest(original, all_efforts(original), count, threshold)
 
 
 @pytest.mark.parametrize("make", [*HOSTILE, walkers])
 @pytest.mark.parametrize("threshold", [400.0, EVERYTHING])
 def test_nearest_others_of_hostile_populations(make: Any, threshold: float) -> None:
-    assert_nearest(make(), 7, threshold)
+    assert_nearest(*made_once(make), 7, threshold)
 
 
 @pytest.mark.parametrize("make", [*HOSTILE, walkers])
@@ -454,10 +483,10 @@ def test_limits_of_each_person_lose_nobody(
 ) -> None:
     """Whoever stands in a neighborhood only decides how far the search looks."""
     monkeypatch.setattr(nearest_pairs, "_TOGETHER", together)
-    original = make()
+    original, efforts = made_once(make)
     asked = np.arange(original.n_subjects) % step == 0
     found = NearPairs(original, Caps(), Run(threads=2)).nearest_others(count, asked).partner
-    nearest = np.argsort(all_efforts(original), axis=1, kind="stable")[:, :count]
+    nearest = np.argsort(efforts, axis=1, kind="stable")[:, :count]
     assert np.array_equal(found[asked], nearest[asked])
 
 
@@ -487,8 +516,10 @@ def test_efforts_of_few_people_who_are_far_apart(far: int) -> None:
     assert efforts[2, 3] == scale.half
 
 
-def assert_nearest(original: Trajectories, count: int, threshold: float) -> None:
-    efforts, everybody = all_efforts(original), np.arange(original.n_subjects)
+def assert_nearest(
+    original: Trajectories, efforts: npt.NDArray[np.float64], count: int, threshold: float
+) -> None:
+    everybody = np.arange(original.n_subjects)
     assert efforts.shape == (len(everybody), len(everybody))
     if original.n_samples <= 10_000:  # more are never compared in NumPy
         scale = Caps().scale_on(original.snapped_grid())
