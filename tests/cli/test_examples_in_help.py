@@ -98,7 +98,7 @@ def test_what_a_command_does_not_take_is_not_parsed(more: str) -> None:
 
 def lay_out(folder: Path) -> None:
     """The files that examples name: calls, what another tool made of them, a study, a ride."""
-    write_synthetic(folder / "calls.parquet", 150, 2, 5)
+    write_synthetic(folder / "calls.parquet", 60, 2, 5)
     calls = pq.read_table(folder / "calls.parquet")
     pyarrow.csv.write_csv(calls, folder / "calls.csv")
     coarse = {name: pc.round(calls[name], 2) for name in ("lat", "lon")}
