@@ -137,6 +137,21 @@ def test_a_far_cell_in_another_part_or_writing(tmp_path: Path, part: str, cell: 
     assert "a cell so far from the others" in refusal(zipped("far.xlsx", members)(tmp_path))
 
 
+@pytest.mark.parametrize("encoding", ["unheard-of", "shift_jis"])
+def test_a_part_of_a_spreadsheet_in_an_encoding_that_is_not_read(tmp_path: Path, encoding: str) -> None:
+    if not installed("python_calamine"):
+        pytest.skip("python-calamine is not installed")
+    drawing = f'<?xml version="1.0" encoding="{encoding}"?><xml/>'
+    with zipfile.ZipFile(sheet("", tmp_path)) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    beside = zipped("beside.xlsx", {**members, "xl/drawings/vmlDrawing1.vml": drawing.encode()})(tmp_path)
+    assert read(beside).n_samples == read(sheet("", tmp_path)).n_samples
+    name = "xl/worksheets/sheet1.xml"
+    start, begin = members[name].index(b"<worksheet"), drawing.removesuffix("<xml/>").encode()
+    unread = zipped("unread.xlsx", {**members, name: begin + members[name][start:]})(tmp_path)
+    assert "is no whole spreadsheet" in refusal(unread)
+
+
 def test_numbers_in_other_attributes_of_a_spreadsheet_are_no_rows(tmp_path: Path) -> None:
     if not installed("python_calamine"):
         pytest.skip("python-calamine is not installed")

@@ -353,6 +353,12 @@ def test_streets_from_frames_as_osmnx_gives_them() -> None:
     assert found.on_plane("EPSG:32610").y[0] == pytest.approx(4_183_900, abs=1000)
 
 
+def with_shapes(edges: pa.Table, shape: str | bytes) -> pa.Table:
+    """Edges that all have one shape."""
+    others = edges.select([name for name in edges.column_names if not name.startswith("geom")])
+    return others.append_column("geometry", pa.array([shape] * len(edges)))
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -361,6 +367,9 @@ def test_streets_from_frames_as_osmnx_gives_them() -> None:
         (lambda n, e: (n.slice(1), e), "name a node that the street graph does not hold"),
         (lambda n, e: (pa.concat_tables([n, n]), e), "an id that another one has"),
         (lambda n, e: (n, e.slice(0, 0)), "at least one of each"),
+        (lambda n, e: (n, with_shapes(e, "LINESTRING (2.3, 48.8)")), "a corner without two coordinates"),
+        (lambda n, e: (n, with_shapes(e, b"\x01\x02\x00\x00\x00\x09\x00\x00\x00")), "shape is not whole"),
+        (lambda n, e: (n, with_shapes(e, b"")), "shape is not whole"),
     ],
 )
 def test_graphs_with_faults_are_refused(change: object, message: str) -> None:

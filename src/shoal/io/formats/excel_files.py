@@ -23,6 +23,8 @@ _MOST_UNPACKED_BYTES: Final = 1 << 30
 _MOST_UNPACKED: Final = 100  # times the size of the file
 _CELLS: Final = 1 << 22
 _NARROW: Final = 26  # columns, up to Z: all rows of a sheet are no more than 27 million cells
+# LookupError, ValueError: of an encoding that the parser does not know, or that is not of single bytes
+_NO_XML: Final = (expat.ExpatError, LookupError, ValueError)
 _NO_ROW: Final = 1_100_000  # behind the last that a sheet has
 _REFERENCE: Final = re.compile(r"([A-Za-z]{0,3})(\d+)")
 _MISPLACED: Final = (
@@ -64,7 +66,7 @@ def open_table(path: Path, reading: Reading) -> Table:
         }
         chosen = choose_part(path.name, "sheet", reading.table, book.sheet_names, sheets)
         sheet = sheets.get(chosen) or book.get_sheet_by_name(chosen)
-    except (CalamineError, expat.ExpatError, *BROKEN_ARCHIVE, OSError, ValueError) as error:
+    except (CalamineError, *_NO_XML, *BROKEN_ARCHIVE, OSError) as error:
         if "Cell limit" in str(error):
             raise InputError(_FAR.format(name=path.name)) from error
         raise InputError(
@@ -99,7 +101,7 @@ def _require_near_cells(path: Path) -> None:
                         _require_few_cells(path.name, _elements(file), most)
                     else:
                         _require_small_sheet(path.name, Path(part).stem, _elements(file), most)
-            except expat.ExpatError:  # the workbook tells which part is a sheet; a picture is none
+            except _NO_XML:  # the workbook tells which part is a sheet; a picture is none
                 if is_open_document or b"sheetData" in book.read(part):
                     raise
 

@@ -94,11 +94,13 @@ def _graph(nodes: pa.Table, edges: pa.Table, crs: str | None) -> StreetGraph:
         )
     first, last = (np.array([place[str(end)] for end in ends], dtype=np.int64) for ends in (u, v))
     corners = np.stack([x, y], axis=1)
-    parts = [
-        corners[[a, b]] if shape is None else _from_u(shape, corners[a])
-        for shape, a, b in zip(_shapes(edges), first, last, strict=True)
-    ]
-    shape_x, shape_y = np.concatenate([corners[:0], *parts]).T
+    unread = "an edge's shape is not whole, or has a corner without two coordinates"
+    with explain_damage(unread, LookupError, TypeError, ValueError, struct.error):
+        parts = [
+            corners[[a, b]] if shape is None else _from_u(shape, corners[a])
+            for shape, a, b in zip(_shapes(edges), first, last, strict=True)
+        ]
+        shape_x, shape_y = np.concatenate([corners[:0], *parts]).T
     return StreetGraph(
         x=x,
         y=y,
