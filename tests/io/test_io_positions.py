@@ -259,6 +259,21 @@ def test_geoparquet_without_a_known_system_is_local_or_refused() -> None:
     assert read(geometry_table([wkb(*PARIS)], metadata), crs="EPSG:4326").crs is not None
 
 
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        {"columns": None},
+        {"columns": ["geometry"]},
+        {"columns": {"geometry": "WKB"}},
+        {"columns": {"geometry": {"crs": 4326}}},
+        {"columns": {"geometry": {"crs": {"id": 4326}}}},
+    ],
+)
+def test_statements_of_another_kind_end_no_reading(metadata: dict[str, Any]) -> None:
+    points = geometry_table([wkb(*PARIS)], {"primary_column": "geometry", **metadata})
+    assert cells(read(points, crs="EPSG:4326", working_crs="EPSG:2154")) == [projected("EPSG:2154", *PARIS)]
+
+
 def test_geometry_in_another_encoding_is_refused() -> None:
     metadata = {"primary_column": "geometry", "columns": {"geometry": {"encoding": "point"}}}
     with pytest.raises(

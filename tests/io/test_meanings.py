@@ -89,6 +89,24 @@ def test_columns_that_are_no_hemispheres(name: str, values: list[Any]) -> None:
     assert degrees(table(lat=[48.0] * 2, lon=[2.0] * 2, **{name: values})) == [(48.0, 2.0)] * 2
 
 
+@pytest.mark.parametrize(
+    "values",
+    [
+        pa.array([[("a", 1)]] * 2, pa.map_(pa.string(), pa.int64())),
+        pa.array([{"a": 1}] * 2),
+        pa.array([[1]] * 2),
+        pa.array([[{"a": 2}]] * 2),
+        pa.array([2**63] * 2, pa.uint64()),
+        pa.array([1.0] * 2, pa.float32()).cast(pa.float16()),
+    ],
+    ids=lambda values: str(values.type),
+)
+@pytest.mark.parametrize("name", ["m", "valid", "untrue", "accuracy", "utm_zone", "am_pm", "lat_min"])
+def test_columns_of_any_type_beside_the_others_end_no_reading(name: str, values: pa.Array) -> None:
+    plain = table(lat=[48.25] * 2, lon=[2.5] * 2)
+    assert degrees(plain.append_column(name, values)) == [(48.25, 2.5)] * 2
+
+
 def planar(**columns: list[Any]) -> pa.Table:
     return table(**{"easting": [448_000.0, 449_000.0], "northing": [5_411_000.0, 5_412_000.0], **columns})
 

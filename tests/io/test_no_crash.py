@@ -105,7 +105,7 @@ def sheet(rows: str, place: Path) -> Path:
 def test_a_cell_far_from_the_others_does_not_fill_the_memory(tmp_path: Path, quote: str) -> None:
     if not installed("python_calamine"):
         pytest.skip("python-calamine is not installed")
-    for ref in ("XFD1048576", "ZZ1048576"):
+    for ref in ("XFD1048576", "ZZ1048576", "ZZZZ1048576"):
         far = f"<row r={quote}1048576{quote}><c r={quote}{ref}{quote}><v>1</v></c></row>"
         assert "a cell so far from the others" in refusal(sheet(far, tmp_path))
     for row in ("4000000000", "99999999", "2000000"):

@@ -102,6 +102,8 @@ def _is_sign(name: str, axis: str) -> bool:
 
 def signs(column: pa.Array, axis: str, name: str) -> Integers | None:
     """1, -1 or 0 (unknown) for each row; None for a column without a hemisphere, such as an empty one."""
+    if pa.types.is_nested(column.type):
+        return None
     coded = plain(column).dictionary_encode()
     compact, sure = _compact(name), _is_sign(name, axis)
     turned, right = (bool(re.search(words, compact)) for words in ("neg|south|west", "north|east"))
@@ -201,6 +203,8 @@ class TimeNeighbors(Counting):
 
 def count_refusals(name: str, column: pa.Array) -> int:
     """The rows of such a column that say no; none where all do, or where its values are something else."""
+    if pa.types.is_nested(column.type):
+        return 0
     is_accuracy, flags = _is("accuracy", name), _TABLES["flags"]
     text = column.buffers()[2] if is_accuracy and is_text(column.type) else None
     if text is not None and b"-" not in text.to_pybytes():
@@ -208,7 +212,11 @@ def count_refusals(name: str, column: pa.Array) -> int:
     values = plain(column)
     if is_accuracy:
         is_number = pa.types.is_integer(values.type) or pa.types.is_floating(values.type)
-        below = pc.less(values, 0) if is_number else pc.starts_with(values.cast(pa.string()), "-")
+        below = (
+            pc.less(values.cast(pa.float64(), safe=False), 0)
+            if is_number
+            else pc.starts_with(values.cast(pa.string()), "-")
+        )
         no = pc.sum(below).as_py() or 0
         return no if no < len(values) else 0
     counts = pc.value_counts(pc.utf8_lower(values.cast(pa.string())))

@@ -26,7 +26,7 @@ _NARROW: Final = 26  # columns, up to Z: all rows of a sheet are no more than 27
 # LookupError, ValueError: of an encoding that the parser does not know, or that is not of single bytes
 _NO_XML: Final = (expat.ExpatError, LookupError, ValueError)
 _NO_ROW: Final = 1_100_000  # behind the last that a sheet has
-_REFERENCE: Final = re.compile(r"([A-Za-z]{0,3})(\d+)")
+_REFERENCE: Final = re.compile(r"([A-Za-z]*)(\d+)")
 _MISPLACED: Final = (
     "{name}: row {row} of {sheet} holds a cell that calls itself {cell}, and would be read as one of another "
     "row; let the program that wrote the file write it again, or save the sheet as CSV"

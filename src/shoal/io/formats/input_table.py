@@ -79,7 +79,7 @@ def geometry_of(name: str, schema: pa.Schema) -> Geometry | None:
     geo = _metadata(schema.metadata, b"geo")
     if geo is not None:
         column = str(geo.get("primary_column", "geometry"))
-        description = geo.get("columns", {}).get(column, {})
+        description = _mapping(_mapping(geo.get("columns")).get(column))
         if column not in schema.names:
             return None
         if description.get("encoding", "WKB") != "WKB":
@@ -110,10 +110,15 @@ def _metadata(metadata: Mapping[bytes, bytes] | None, key: bytes) -> dict[str, A
     return value if isinstance(value, dict) else None
 
 
+def _mapping(value: Any) -> dict[str, Any]:
+    """An object of JSON; an empty one in place of a value that is none."""
+    return value if isinstance(value, dict) else {}
+
+
 def _crs_text(crs: Any) -> str | None:
     if crs is None or isinstance(crs, str):
         return crs
-    code = crs.get("id") or {}
+    code = _mapping(_mapping(crs).get("id"))
     return f"{code['authority']}:{code['code']}" if {"authority", "code"} <= set(code) else json.dumps(crs)
 
 
