@@ -74,9 +74,10 @@ def meaning_in_words(rules: Rules, things: str) -> list[str]:
     counted = _COUNTS[rules.table].format(things=things.capitalize())
     sentences = [counted, zones_in_words[zones.kind], days]
     if zones.weights is not None:
-        of = "the zone where it begins" if rules.table == "flows" else "its zone"
+        of = "zone of origin" if rules.table == "flows" else "zone"
         sentences.append(
-            f"Numbers are multiplied by the weight of {of} ({zones.weights}), errors below are not."
+            f"Published numbers are counts times the weight of the {of} ({zones.weights}); the errors below "
+            "are those of the counts."
         )
     if rules.table == "flows" and rules.trips.definition == "stays":
         sentences.append(
