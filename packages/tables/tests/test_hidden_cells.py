@@ -180,6 +180,7 @@ def test_a_fractional_solution_is_no_proof() -> None:
 @pytest.mark.parametrize(
     ("text", "kind", "message"),
     [
+        ("zone,zone,count\na,a,3\n", "homes", "two columns 'zone'"),
         ("zone,count\na,3\nb,4\ntotal,9\n", "homes", "contradict each other"),
         ("zone,count\na,3\na,4\n", "homes", "rows 1 and 2 are the same cell"),
         ("zone,count\na,3.5\n", "homes", "row 1: the count is neither a whole number"),

@@ -149,6 +149,7 @@ def test_calendars_that_cannot_be_used_name_the_line(shoal: Shoal, tmp_path: Pat
         ("date,kind\n2024-13-01,holiday\n", "row 1 of"),
         ("day,kind\n2024-01-01,holiday\n", "has no column 'date'; write date,kind"),
         ("date,kind\n2024-01-01,a\n2024-01-01,b\n", "names 2024-01-01 twice"),
+        ("date,date,kind\n2024-01-01,2024-01-01,a\n", "two columns 'date'"),
     ):
         calendar.write_text(text)
         refused = shoal("tabulate", calls, *FIRST, "--plan", "--days", "kinds", "--calendar", calendar)

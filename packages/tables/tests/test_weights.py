@@ -96,6 +96,7 @@ def test_a_weighted_table_is_measured_against_weighted_counts(tmp_path: Path) ->
     ("change", "why"),
     [
         (lambda text: text.replace("weight", "factor", 1), "has no column 'weight'"),
+        (lambda text: text.replace("zone", "zone,zone", 1).replace("\nr", "\nr,r"), "two columns 'zone'"),
         (lambda text: text.replace("r0c0,0.5", "r0c0,-0.5"), "row 1 of"),
         (lambda text: text.replace("r0c0,0.5", "r0c0,many"), "lacks a zone or a weight"),
         (lambda text: text.replace("r0c0,0.5", "r0c0,inf"), "lacks a zone or a weight"),

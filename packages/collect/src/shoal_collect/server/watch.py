@@ -65,7 +65,7 @@ class Watch:
         """Read the gauges; none while the database is away, which is counted as a fault."""
         try:
             gauges = sorted(self._gauges().items())
-        except Exception as error:
+        except Exception as error:  # whatever is wrong with the database, the other figures are still shown
             self.fault(error)
             return
         for name, value in gauges:

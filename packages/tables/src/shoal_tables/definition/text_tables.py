@@ -8,6 +8,7 @@ import pyarrow as pa
 from pyarrow import csv, parquet
 
 from shoal.errors import InputError
+from shoal.io.columns.column_names import repeated
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
@@ -36,7 +37,14 @@ def read_two_columns(
 
 
 def open_texts(path: Path) -> Any:
-    """A CSV file, with its columns as text, or a Parquet file."""
+    """A CSV file, with its columns as text, or a Parquet file; InputError where a name stands twice."""
+    table = _open(path)
+    if name := repeated([name for name in table.column_names if name]):
+        raise InputError(f"{path} has two columns '{name}'; keep one of them")
+    return table
+
+
+def _open(path: Path) -> Any:
     if not path.is_file():
         raise InputError(f"there is no file {path}; check the path")
     try:

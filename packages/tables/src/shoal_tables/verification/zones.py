@@ -36,7 +36,7 @@ class ZoneFile:
 
     def weights_of(self, n_cells: int) -> Floats:
         """The weight of the zone of each cell; of a flow, where it begins."""
-        return np.repeat(self.weights, n_cells // len(self.names))
+        return np.repeat(self.weights, n_cells // max(len(self.names), 1))
 
 
 def read_zones(folder: Path) -> ZoneFile:
