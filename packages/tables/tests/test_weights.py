@@ -125,6 +125,7 @@ def test_the_command_takes_weights(shoal: Shoal, tmp_path: Path) -> None:
         "--output", tmp_path / "table", "--secret", tmp_path / "counts.parquet",
     )  # fmt: skip
     assert made.code == 0, made.err
+    assert "note: stated errors and limits are from before the weights of weights.csv" in made.err
     assert pq.read_table(tmp_path / "table" / "zones.parquet")["weight"].to_pylist()[:2] == [0.5, 1.0]
     assert shoal("verify", tmp_path / "calls.parquet", tmp_path / "table").code == 0
     assert shoal("measure", tmp_path / "calls.parquet", tmp_path / "table").code == 0

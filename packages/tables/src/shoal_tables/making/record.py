@@ -76,8 +76,8 @@ def meaning_in_words(rules: Rules, things: str) -> list[str]:
     if zones.weights is not None:
         of = "zone of origin" if rules.table == "flows" else "zone"
         sentences.append(
-            f"Published numbers are counts times the weight of the {of} ({zones.weights}); the errors below "
-            "are those of the counts."
+            f"Estimates, their intervals and shown numbers are multiplied by the weight of the {of} "
+            f"({zones.weights}); errors and limits below are from before that."
         )
     if rules.table == "flows" and rules.trips.definition == "stays":
         sentences.append(

@@ -54,7 +54,10 @@ class ZoneSet:
             what = f"names {min(further)}, which is no zone" if further else f"lacks the zone {min(absent)}"
             raise InputError(f"{path} {what}; give each zone of the table one weight")
         statement = self.statement.model_copy(update={"weights": path.name})
-        return replace(self, statement=statement, weights=tuple(weight_of[name] for name in self.names))
+        notes = (*self.notes, f"stated errors and limits are from before the weights of {path.name}")
+        return replace(
+            self, statement=statement, weights=tuple(weight_of[name] for name in self.names), notes=notes
+        )
 
     def locate(self, x: Integers, y: Integers) -> Integers:
         """The zone of each position in whole meters of the plane, int64 [n]; -1 = outside."""
