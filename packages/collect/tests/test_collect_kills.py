@@ -42,15 +42,16 @@ def test_the_collector_is_killed_during_writes_and_loses_nothing_acknowledged(da
 
 
 def kill_once(database: str, first: int, after_s: float) -> list[int]:
-    """Start a writer, kill it; the numbers that it acknowledged."""
+    """Start a writer, kill it some time after its first acknowledgement; the numbers that it acknowledged."""
     with subprocess.Popen(
         [sys.executable, "-c", WRITER, database, str(first)], stdout=subprocess.PIPE, text=True
     ) as writer:
         assert writer.stdout is not None
         assert writer.stdout.readline() == "ready\n"
+        first_acknowledged = writer.stdout.readline()
         time.sleep(after_s)
         writer.send_signal(signal.SIGKILL)
-        return [int(line) for line in writer.stdout.read().splitlines() if line]
+        return [int(line) for line in (first_acknowledged + writer.stdout.read()).splitlines()]
 
 
 def test_no_acknowledged_release_is_lost(tmp_path: Path) -> None:
