@@ -2,8 +2,8 @@
 
 So many devices, in groups of four, wait at a collector of some processes over one database. One after the
 other, members send letters to others of their group. The time is from the moment a letter is acknowledged to
-its arrival; CPU and memory are those of the collector's processes. It ends with code 1 when the 99th
-percentile is a second or more, or a letter is lost.
+its arrival; CPU and memory are those of the collector's processes. With --tls each process speaks HTTPS by
+itself. It ends with code 1 when the 99th percentile is a second or more, or a letter is lost.
 """
 
 import argparse
@@ -12,6 +12,7 @@ import json
 import os
 import resource
 import signal
+import ssl
 import statistics
 import sys
 import tempfile
@@ -23,6 +24,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "packages/collect/tests/helpe
 
 from bench_flood import memory_mib
 from bench_service import cpu_of
+from deployed import write_certificate
 from service_town import PLACES, TERMS, identity_of, seed
 from shoal.local_pages.serving import open_server
 from shoal_collect.crypto.sealing import Correspondence
@@ -53,8 +55,8 @@ def channel(number: int) -> bytes:
     return seed("channel", number // GROUP)
 
 
-def start(url: str) -> tuple[int, str]:
-    """A process of the collector: its id and address."""
+def start(url: str, certificate: Path | None, key: Path | None) -> tuple[int, str]:
+    """A process of the collector: its id and address. certificate and key: of HTTPS."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
@@ -66,7 +68,7 @@ def start(url: str) -> tuple[int, str]:
             os.urandom,
             quiet=True,
         )
-        server, listening, address = open_server(app, "127.0.0.1", 0, at_once=AT_ONCE)
+        server, listening, address = open_server(app, "127.0.0.1", 0, certificate, key, at_once=AT_ONCE)
         os.write(writer, address.encode())
         server.run(sockets=[listening])
         os._exit(0)
@@ -76,13 +78,16 @@ def start(url: str) -> tuple[int, str]:
 class Device:
     """One connection, which asks again and again."""
 
-    def __init__(self, number: int, address: str) -> None:
+    def __init__(self, number: int, address: str, tls: ssl.SSLContext | None) -> None:
         self.number, self.seed, self.parts = number, seed("member", number), urlsplit(address)
+        self.tls = tls
         self.heard: dict[int, float] = {}  # when each letter came, by its place in the mailbox
         self.after = self.asked = 0
 
     async def connect(self) -> None:
-        self.reader, self.writer = await asyncio.open_connection(self.parts.hostname, self.parts.port)
+        self.reader, self.writer = await asyncio.open_connection(
+            self.parts.hostname, self.parts.port, ssl=self.tls
+        )
 
     async def send(self, method: str, target: str, body: bytes = b"") -> bytes:
         """One request; its reply."""
@@ -118,8 +123,10 @@ async def sleeping(late_s: list[float]) -> None:
         late_s.append(time.perf_counter() - began - 0.05)
 
 
-async def run(addresses: list[str], given: argparse.Namespace, children: list[int]) -> dict[str, object]:
-    devices = [Device(i, addresses[i % len(addresses)]) for i in range(given.devices)]
+async def run(
+    addresses: list[str], given: argparse.Namespace, children: list[int], tls: ssl.SSLContext | None
+) -> dict[str, object]:
+    devices = [Device(i, addresses[i % len(addresses)], tls) for i in range(given.devices)]
     began = time.perf_counter()
     waiting = []
     for device in devices:  # as people come: not all in one moment
@@ -131,7 +138,7 @@ async def run(addresses: list[str], given: argparse.Namespace, children: list[in
     before_quiet = time.perf_counter()
     await asyncio.sleep(5)
     quiet = (sum(map(cpu_of, children)) - cpu_before) / (time.perf_counter() - before_quiet)
-    senders = [Device(GROUP * i, addresses[i % len(addresses)]) for i in range(8)]
+    senders = [Device(GROUP * i, addresses[i % len(addresses)], tls) for i in range(8)]
     sent: list[tuple[int, int, float]] = []
     late_s = list[float]()
     timer = asyncio.create_task(sleeping(late_s))
@@ -193,16 +200,22 @@ def main() -> None:
     options.add_argument(
         "--database", help="an empty one instead of a SQLite file, for example postgresql://..."
     )
+    options.add_argument("--tls", action="store_true", help="HTTPS, spoken by the collector's processes")
     given = options.parse_args()
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, 3 * given.devices)), hard))
     with tempfile.TemporaryDirectory() as folder:
         url = given.database or f"sqlite:///{folder}/collect.sqlite"
         prepare(url, given.devices)
-        started = [start(url) for _ in range(given.processes)]
+        certificate, key, tls = None, None, None
+        if given.tls:
+            write_certificate(Path(folder))
+            certificate, key = Path(folder, "cert.pem"), Path(folder, "key.pem")
+            tls = ssl.create_default_context(cafile=certificate)
+        started = [start(url, certificate, key) for _ in range(given.processes)]
         children = [child for child, _ in started]
         try:
-            found = asyncio.run(run([address for _, address in started], given, children))
+            found = asyncio.run(run([address for _, address in started], given, children, tls))
         finally:
             for child in children:
                 os.kill(child, signal.SIGKILL)

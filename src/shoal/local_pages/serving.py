@@ -1,6 +1,7 @@
 """A web application on a socket."""
 
 import asyncio
+import asyncio.sslproto
 import gc
 import socket
 import webbrowser
@@ -19,6 +20,8 @@ from shoal.errors import InputError
 from shoal.runtime.staging import write_private
 
 _HEAD_LIMIT_S: Final = 30.0
+# asyncio holds a buffer of 256 KiB for each TLS connection; no record of TLS is longer than 16 KiB
+asyncio.sslproto.SSLProtocol.max_size = 16 * 1024
 
 
 class PunctualProtocol(H11Protocol):
