@@ -454,6 +454,27 @@ def test_a_release_that_fails_its_check_is_not_written(
     assert list(tmp_path.iterdir()) == []
 
 
+# The command ``shoal``, which waits when the first file of a release is there and the next is opened.
+WAITING_WHILE_IT_WRITES = """
+import signal, sys, threading, time
+from pathlib import Path
+from shoal.__main__ import main
+
+waited = False
+
+def wait(event, arguments):
+    global waited
+    signaled = threading.current_thread() is threading.main_thread()
+    if event == "open" and signaled and not waited and ".partial-" in str(arguments[0]):
+        waited = any(Path(str(arguments[0])).parent.glob("*.parquet"))
+        time.sleep(120 * waited)
+
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # which nohup, around these tests, would change
+sys.addaudithook(wait)
+main()
+"""
+
+
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupt_leaves_nothing_half_written(stop: signal.Signals, tmp_path: Path) -> None:
     raw = tmp_path / "raw.parquet"
@@ -470,16 +491,12 @@ def test_an_interrupt_leaves_nothing_half_written(stop: signal.Signals, tmp_path
         "--linkage",
         str(output / "l.parquet"),
     ]
-    code = (
-        "import signal; from shoal.__main__ import main\n"
-        "signal.signal(signal.SIGHUP, signal.SIG_DFL)\n"  # which nohup, around these tests, would change
-        "main()"
-    )
-    running = subprocess.Popen([sys.executable, "-c", code, *words], stderr=subprocess.PIPE, text=True)
+    words = [sys.executable, "-c", WAITING_WHILE_IT_WRITES, *words]
+    running = subprocess.Popen(words, stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 60
-    while not list(output.iterdir()) and time.monotonic() < deadline:
+    while not list(output.glob(".*/*.parquet")) and time.monotonic() < deadline:
         time.sleep(0.02)
-    assert list(output.iterdir()), "the release folder is prepared under another name first"
+    assert list(output.glob(".*/*.parquet")), "the release is prepared under another name first"
     running.send_signal(stop)
     _, shown = running.communicate(timeout=60)
     assert running.returncode == 130
@@ -492,15 +509,14 @@ def test_a_terminal_that_is_closed_leaves_nothing_half_written(tmp_path: Path) -
     raw, output = tmp_path / "raw.parquet", tmp_path / "out"
     write_synthetic(raw, 1500, 7, 1)
     output.mkdir()
-    words = (sys.executable, "-m", "shoal", "anonymize", str(raw), "--k", "5", "--output", str(output / "r"))
+    words = ("anonymize", str(raw), "--k", "5", "--output", str(output / "r"))
     pid, terminal = pty.fork()
     if pid == 0:
-        signal.signal(signal.SIGHUP, signal.SIG_DFL)  # which nohup, around these tests, would change
-        os.execv(sys.executable, words)
+        os.execv(sys.executable, (sys.executable, "-c", WAITING_WHILE_IT_WRITES, *words))
     deadline = time.monotonic() + 60
-    while not list(output.iterdir()) and time.monotonic() < deadline:
+    while not list(output.glob(".*/*.parquet")) and time.monotonic() < deadline:
         time.sleep(0.02)
-    assert list(output.iterdir()), "the release folder is prepared under another name first"
+    assert list(output.glob(".*/*.parquet")), "the release is prepared under another name first"
     os.close(terminal)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 130
     assert list(output.iterdir()) == []
