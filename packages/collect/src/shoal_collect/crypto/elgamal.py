@@ -127,12 +127,13 @@ def _combine(
 ) -> tuple[mpz, mpz]:
     """(base, base^secret): a random combination with weights fixed by the list."""
     stream = Chance(_digest(group, b"weights", context, [share, *flatten(before), *after]))
-    base, over, under = mpz(1), mpz(1), mpz(1)
-    for ciphertext, stripped in zip(before, after, strict=True):
-        weight = mpz(1 + int.from_bytes(stream.take(_WEIGHT_BYTES)))
-        base = group.times(base, group.power(ciphertext.c1, weight))
-        over = group.times(over, group.power(ciphertext.c2, weight))
-        under = group.times(under, group.power(stripped, weight))
+    weights = [1 + int.from_bytes(stream.take(_WEIGHT_BYTES)) for _ in after]
+
+    def weighted(elements: Sequence[mpz]) -> mpz:
+        return group.product_of_powers(elements, weights, 8 * _WEIGHT_BYTES + 1)
+
+    base = weighted([ciphertext.c1 for ciphertext in before])
+    over, under = weighted([ciphertext.c2 for ciphertext in before]), weighted(after)
     return base, group.over(over, under)
 
 
