@@ -324,7 +324,7 @@ def test_the_command_says_where_it_is_and_leaves_no_secret(
     def bind(app: Any, host: str, port: int) -> Any:
         return Stopped(), nullcontext(), f"http://{host}:{port}"
 
-    monkeypatch.setattr("shoal_collect.app.app.open_server", bind)
+    monkeypatch.setattr("shoal.local_pages.serving.open_server", bind)
     opened: list[str] = []
     monkeypatch.setattr("webbrowser.open", opened.append)
     urls = ("--server", "http://127.0.0.1:1", "--authority", "http://127.0.0.1:1")

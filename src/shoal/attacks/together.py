@@ -10,19 +10,19 @@ from typing import Any, Final
 
 import numpy as np
 
+from shoal.attacks.lines import LinkedRelease
 from shoal.attacks.rate import Rate
 from shoal.attacks.target import BoxTarget
 from shoal.errors import InputError
 from shoal.kernels.tau_candidates import record_holds, tau_candidates
 from shoal.model.claims import Claim, KAnonymity, KDeltaAnonymity, KteAnonymity, TrajectoryPrivacy
 from shoal.model.linkage_checks import require_linked_records
-from shoal.model.release import Linkage, Release
+from shoal.model.release import Release
 from shoal.model.trajectories import Trajectories
 from shoal.units import show_m, show_s, slots_touched
 
 MOST_QUESTIONS: Final = 20_000
 
-LinkedRelease = tuple[Trajectories, Release, Linkage]
 FindCandidates = Callable[[str, float], frozenset[str] | None]
 """Who could be a person, as seen from a moment in seconds on; None = the release does not show the person."""
 

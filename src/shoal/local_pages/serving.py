@@ -7,6 +7,7 @@ import socket
 import webbrowser
 from collections import Counter
 from collections.abc import Callable
+from contextlib import ExitStack
 from html import escape
 from pathlib import Path
 from typing import ClassVar, Final
@@ -17,6 +18,7 @@ from fastapi import FastAPI
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from shoal.errors import InputError
+from shoal.local_pages.guard import HOST, Keys
 from shoal.runtime.staging import write_private
 
 _HEAD_LIMIT_S: Final = 30.0
@@ -157,7 +159,29 @@ def open_server(
     )
 
 
-def open_page(file: Path, address: str, name: str = "shoal desk") -> None:
+def serve_one_person(
+    app: FastAPI, keys: Keys, port: int, browse_from: Path | None, ready: Callable[[str], None], name: str
+) -> None:
+    """Serve at this machine alone until interrupted.
+
+    port: 0 takes a free one. browse_from: a folder for the file that opens the address in a browser; None =
+    no browser. ready: called with the address and its token.
+    """
+    try:
+        server, listening, address = open_server(app, HOST, port)
+    except InputError as error:
+        raise InputError(f"nothing can listen at port {port}; choose another with --port") from error
+    with listening, ExitStack() as stack:
+        entry = f"{address}/{keys.prefix}/enter?token={keys.token}"
+        ready(entry)
+        if browse_from is not None:
+            page = browse_from / "open.html"
+            stack.callback(page.unlink, missing_ok=True)
+            _open_page(page, entry, name)
+        server.run(sockets=[listening])
+
+
+def _open_page(file: Path, address: str, name: str) -> None:
     """Open the address by a file: everybody can read a browser's command line."""
     write_private(
         file,

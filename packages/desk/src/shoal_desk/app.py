@@ -12,10 +12,10 @@ from fastapi import FastAPI, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
-from shoal.errors import InputError, OutputError, ShoalError
+from shoal.errors import OutputError, ShoalError
 from shoal.local_pages.forms import Form, RefusedError, form_of, redirect, whole_number
-from shoal.local_pages.guard import HOST, Guard, Keys
-from shoal.local_pages.serving import open_page, open_server
+from shoal.local_pages.guard import Guard, Keys
+from shoal.local_pages.serving import serve_one_person
 from shoal.release_folder.manifest import REPORT_FILE
 from shoal.synthetic import write_synthetic
 from shoal_desk.case import Choices, OvertakenError
@@ -324,7 +324,6 @@ def job_facts(job: Job | None) -> dict[str, Any]:
 
 
 LOCK_FILE: Final = "desk.lock"
-OPEN_FILE: Final = "open.html"
 
 
 def serve_desk(folder: Path, port: int, ready: Callable[[str], None], *, open_browser: bool) -> None:
@@ -338,13 +337,7 @@ def serve_desk(folder: Path, port: int, ready: Callable[[str], None], *, open_br
     with hold_lock(desk.folder / LOCK_FILE) as lock:
         if lock is None:
             raise OutputError(f"another desk works in {folder}; end it, or name another --folder")
-        try:
-            server, listening, address = open_server(cast("Any", desk_application(desk, keys)), HOST, port)
-        except InputError as error:
-            raise InputError(f"nothing can listen at port {port}; choose another with --port") from error
-        with listening:
-            entry = f"{address}/{keys.prefix}/enter?token={keys.token}"
-            ready(entry)
-            if open_browser:
-                open_page(desk.folder / OPEN_FILE, entry)
-            server.run(sockets=[listening])
+        browse_from = desk.folder if open_browser else None
+        serve_one_person(
+            cast("Any", desk_application(desk, keys)), keys, port, browse_from, ready, "shoal desk"
+        )

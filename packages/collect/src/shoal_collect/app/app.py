@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -14,8 +13,8 @@ from starlette.exceptions import HTTPException
 
 from shoal.errors import InputError, ShoalError
 from shoal.local_pages.forms import Form, RefusedError, absolute_path, form_messages, form_of, redirect
-from shoal.local_pages.guard import HOST, Guard, Keys, Site
-from shoal.local_pages.serving import open_page, open_server
+from shoal.local_pages.guard import Guard, Keys, Site
+from shoal.local_pages.serving import serve_one_person
 from shoal.report.pages.frame import environment
 from shoal_collect.app.drawing import trip_maps
 from shoal_collect.app.person import MOST_BYTES, Addresses, Person, clear_away, files_in, plain
@@ -275,7 +274,6 @@ def _entries(form: Form, before: Mapping[str, Any]) -> dict[str, Any]:
 
 NAME: Final = "shoal collect app"
 COOKIE: Final = "shoal-app"
-OPEN_FILE: Final = "open.html"
 
 
 def serve_participant(
@@ -290,19 +288,10 @@ def serve_participant(
 ) -> None:
     """Run until interrupted; ``ready`` receives the address. ``port``: 0 takes a free one."""
     folder, keys = StateFolder(state, Past(folder_of_account())), Keys.fresh()
-    with folder.lock(), ExitStack() as stack:
+    with folder.lock():
         clear_away(folder.folder)
         person = Person(folder, at, user, profile_file)
         folder.load()  # a state that cannot be used is refused before anything listens
         app: Any = participant_application(person, keys, Site(name=NAME, cookie=COOKIE))
-        try:
-            server, listening, address = open_server(app, HOST, port)
-        except InputError as error:
-            raise InputError(f"nothing can listen at port {port}; choose another with --port") from error
-        with listening:
-            entry = f"{address}/{keys.prefix}/enter?token={keys.token}"
-            ready(entry)
-            if open_browser:
-                stack.callback((folder.folder / OPEN_FILE).unlink, missing_ok=True)
-                open_page(folder.folder / OPEN_FILE, entry, NAME)
-            server.run(sockets=[listening])
+        browse_from = folder.folder if open_browser else None
+        serve_one_person(app, keys, port, browse_from, ready, NAME)
