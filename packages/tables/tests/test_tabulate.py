@@ -18,7 +18,7 @@ from shoal.scale.engines import engine_of
 from shoal_tables import Ledger, Privacy, days_of, grid_zones
 from shoal_tables.definition.manifest import Kind, read_table_manifest
 from shoal_tables.making.calibration import promise_of
-from shoal_tables.making.folder import table_of
+from shoal_tables.making.folder import tables_of
 from table_cases import AREA, FIRST, LAST, city, make, rules_of
 
 
@@ -56,7 +56,7 @@ def test_columns_of_presence_follow_from_the_noisy_count_and_the_totals() -> Non
         promise = planned.model_copy(update={"totals": totals})
         noisy = np.random.default_rng(1).integers(-40_000, 80_000, rules.n_cells)
         g, half = promise.granularity, promise.half_width
-        for row, number in zip(table_of(rules, noisy, promise).to_pylist(), noisy.tolist(), strict=True):
+        for row, number in zip(tables_of(rules, noisy, promise)[0].to_pylist(), noisy.tolist(), strict=True):
             assert row["count"] == number / g
             assert row["estimate"] == pytest.approx(scale * number / g)
             assert row["low"] == pytest.approx(max(0, number - half) * scale / g)

@@ -97,6 +97,13 @@ PERIOD: Final = Several("period", date.fromisoformat, "the first and the last da
     "data; after the noise, estimates are multiplied by it.",
 )
 @_zone(
+    "--nested",
+    type=PATH,
+    metavar="FILE",
+    help="CSV or Parquet (zone,parent): the outer zone of each zone. Their counts get noise of their own; "
+    "estimates of both agree.",
+)
+@_zone(
     "--area",
     type=Several("numbers", float, "for example 2.2,48.8,2.5,49"),
     metavar="W,S,E,N",

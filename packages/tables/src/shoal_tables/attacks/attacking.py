@@ -7,7 +7,7 @@ who share cells are right or wrong together: intervals count as many victims as 
 """
 
 from dataclasses import asdict, dataclass
-from math import log
+from math import log, prod
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,9 +21,10 @@ from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal_tables.definition.manifest import TableManifest
-from shoal_tables.verification.contributions import people_on_disk, unit_vectors
-from shoal_tables.verification.files import published_integers, read_folder
+from shoal_tables.verification.contributions import Frame, outer_cells, people_on_disk, unit_vectors
+from shoal_tables.verification.files import numbers_of, published_integers, read_folder
 from shoal_tables.verification.statements import guessing_share, reading_of
+from shoal_tables.verification.zones import OUTSIDE
 
 _SURE = 0.95
 
@@ -148,15 +149,19 @@ class Victims:
     n: int
     counts: Integers
     counts_unbounded: Integers
+    noise: Integers  # the deviation of each cell's noise in sigmas: more than 1 for outer zones, at the end
 
     def products(self, values: Floats) -> Floats:
-        """For each victim, the sum of contributions times the values of their cells."""
-        return np.bincount(self.number, self.integers * values[self.cell], self.n).astype(np.float64)
+        """For each victim, the sum of contributions times the values of their cells, both by their noise."""
+        scaled = (values / self.noise**2)[self.cell]
+        return np.bincount(self.number, self.integers * scaled, self.n).astype(np.float64)
 
     @property
     def squares(self) -> Floats:
-        """For each victim, the sum of squared contributions."""
-        return np.bincount(self.number, self.integers.astype(np.float64) ** 2, self.n).astype(np.float64)
+        """For each victim, the sum of squared contributions, by their noise."""
+        return np.bincount(self.number, (self.integers / self.noise[self.cell]) ** 2, self.n).astype(
+            np.float64
+        )
 
 
 @dataclass(frozen=True)
@@ -192,8 +197,9 @@ def attack_table(
 ) -> TableAttacks:
     """Play games of membership on a published table, with the raw data; earlier: before an erasure."""
     folder = Path(folder)
-    manifest, zones, table = read_folder(folder)
-    published = published_integers(table, manifest.promise.granularity)[0]
+    manifest, zones, levels = read_folder(folder)
+    published = published_integers(numbers_of(levels), manifest.promise.granularity)[0]
+    noise = np.repeat([level.noise for level in levels], [level.cells.n for level in levels])
     with people_on_disk(raw, reading_of(manifest, **reading), run or Run()) as people:
         parts = list(unit_vectors(people, manifest, zones))
     everybody = {  # the fields of unit vectors by name, of all units together
@@ -201,7 +207,7 @@ def attack_table(
         for name in ("unit", "cell", "bounded", "unbounded")
     }
     rng = rng or Randomness.from_system()
-    victims = _victims(everybody, len(published), tries, rng)
+    victims = _victims(_with_outer(everybody, outer_cells(manifest, zones)), noise, tries, rng)
     games, changed = play_all(published, victims, manifest, threshold)
     if earlier is not None:
         games.append(_erasure(Path(earlier), published, victims, manifest))
@@ -211,10 +217,13 @@ def attack_table(
     ]
     paths = by_threshold = None
     if manifest.table == "presence":
-        least = threshold * manifest.promise.granularity
-        hidden = np.where(victims.counts_unbounded < least, 0, victims.counts_unbounded)
+        least, n = threshold * manifest.promise.granularity, levels[0].cells.n
+        exact = victims.counts_unbounded[:n]
+        hidden = np.where(exact < least, 0, exact)
         truth, places = _true_paths(everybody, manifest, rng), shapely.from_wkb(zones.geometries)
-        paths, by_threshold = (_recover(cells, truth, places, manifest, rng) for cells in (published, hidden))
+        paths, by_threshold = (
+            _recover(cells, truth, places, manifest, rng) for cells in (published[:n], hidden)
+        )
     epsilon, delta = manifest.promise.epsilon, manifest.promise.delta
     breaks = any(one.breaks_promise or (one.bound is not None and one.epsilon > epsilon) for one in games)
     about = (manifest.table, epsilon, delta, breaks)
@@ -249,7 +258,9 @@ def play_all(
 def _independent(victims: Victims) -> float:
     """How many independent victims tell as much as these, who share cells and so noise."""
     rng = np.random.default_rng(victims.n)
-    drawn = [victims.products(rng.standard_normal(len(victims.counts))) > 0 for _ in range(_DRAWS)]
+    drawn = [
+        victims.products(victims.noise * rng.standard_normal(len(victims.counts))) > 0 for _ in range(_DRAWS)
+    ]
     return 0.25 / max(float(np.var(np.mean(drawn, axis=1))), 0.25 / victims.n)
 
 
@@ -276,8 +287,8 @@ def _recover(
 
 
 def _erasure(folder: Path, published: Integers, victims: Victims, manifest: TableManifest) -> Game:
-    before, _, table = read_folder(folder)
-    counts = published_integers(table, before.promise.granularity)[0]
+    before, _, levels = read_folder(folder)
+    counts = published_integers(numbers_of(levels), before.promise.granularity)[0]
     for name in ("table", "unit", "zones", "day_of", "hours"):
         if getattr(before, name) != getattr(manifest, name):
             raise InputError(
@@ -298,9 +309,21 @@ def _erasure(folder: Path, published: Integers, victims: Victims, manifest: Tabl
     )
 
 
-def _victims(everybody: dict[str, Integers], n_cells: int, most: int, rng: Randomness) -> Victims:
+def _with_outer(everybody: dict[str, Integers], outer: Integers) -> dict[str, Integers]:
+    """The contributions of units to cells, then to cells of outer zones, each the sum of one unit's."""
+    above = outer[everybody["cell"]]
+    pairs = np.stack([everybody["unit"], above + len(outer)], axis=1)[above != OUTSIDE]
+    groups, place = np.unique(pairs, axis=0, return_inverse=True)
+    rows = dict(zip(("unit", "cell"), groups.T, strict=True))
+    for name in ("bounded", "unbounded"):
+        rows[name] = np.zeros(len(groups), dtype=np.int64)
+        np.add.at(rows[name], place.ravel(), everybody[name][above != OUTSIDE])
+    return {name: np.append(column, rows[name]) for name, column in everybody.items()}
+
+
+def _victims(everybody: dict[str, Integers], noise: Integers, most: int, rng: Randomness) -> Victims:
     unit, cell, integers, people = everybody.values()
-    counts, unbounded = np.zeros(n_cells, dtype=np.int64), np.zeros(n_cells, dtype=np.int64)
+    counts, unbounded = np.zeros(len(noise), dtype=np.int64), np.zeros(len(noise), dtype=np.int64)
     np.add.at(counts, cell, integers)
     np.add.at(unbounded, cell, people)
     counted = np.flatnonzero(integers > 0)
@@ -319,12 +342,20 @@ def _victims(everybody: dict[str, Integers], n_cells: int, most: int, rng: Rando
         n=len(chosen),
         counts=counts,
         counts_unbounded=unbounded,
+        noise=noise,
     )
 
 
 def expected(published: Integers, manifest: TableManifest) -> Floats:
     """Each count from the sums of its row and its column without itself, as if these were independent."""
-    zones = manifest.zones.n_zones
+    n, nested = prod(Frame.of(manifest).shape), manifest.zones.nested
+    of_zones = _expected(published[:n], manifest, manifest.zones.n_zones)
+    if nested is None:
+        return of_zones
+    return np.append(of_zones, _expected(published[n:], manifest, nested.n_zones))
+
+
+def _expected(published: Integers, manifest: TableManifest, zones: int) -> Floats:
     counts = np.maximum(published, 0).astype(np.float64)
     if manifest.table == "homes":
         return np.asarray((counts.sum() - counts) / max(zones - 1, 1))

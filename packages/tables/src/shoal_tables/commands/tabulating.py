@@ -136,9 +136,13 @@ def _rules_of(chosen: Any, reading: dict[str, Any]) -> Rules:
         least_s=_whole("--least-stay", chosen.least_stay, "seconds"),
     )
     zones = _zones_of(chosen, reading.get("cells"))
+    if chosen.weights is not None:
+        zones = zones.weighted_by(chosen.weights)
+    if chosen.nested is not None:
+        zones = zones.nested_by(chosen.nested)
     return Rules(
         table=chosen.kind,
-        zones=zones if chosen.weights is None else zones.weighted_by(chosen.weights),
+        zones=zones,
         day_of=days_of(chosen.days, first, last, calendar),
         hours=hours,
         trips=stays if chosen.trips == "stays" else BY_ZONES,

@@ -21,6 +21,7 @@ class Files:
 
     MANIFEST: Final = "manifest.json"
     TABLE: Final = "table.parquet"
+    OUTER: Final = "outer.parquet"
     ZONES: Final = "zones.parquet"
     REPORT: Final = "report.html"
     PACKAGE: Final = "datapackage.json"
@@ -41,6 +42,9 @@ OF_TWO_ENDS: Final = (
 )
 EACH_TRIP: Final = str(UNITS["trip"])  # the unit of protection of data in which nobody's id is read
 MOST_DELTA: Final = 1e-5
+OUTER_NOISE: Final = (
+    2  # the noise of outer zones has so many times the deviation of that of the zones in them
+)
 STAYS: Final = ("0-15", "15-60", "60-240", "240+")  # minutes of a visit, each with its lower end
 STAY_STARTS_S: Final = (0, 900, 3600, 14400)
 NIGHT_BEGINS_MIN: Final = 20 * 60
@@ -56,6 +60,7 @@ COLUMNS: Final[dict[Kind, tuple[str, ...]]] = {
     "homes": ("zone",),
 }
 """The columns that name the cells of each kind of table; the first changes slowest."""
+ZONE_COLUMNS: Final = ("zone", "origin", "destination")
 
 _LARGEST: Final = 1 << 24  # bytes of a readable manifest
 _Text = Annotated[str, StringConstraints(max_length=4000)]
@@ -67,6 +72,14 @@ _Positive = Annotated[int, Field(ge=1, le=1 << 53)]
 
 class _Stated(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Nested(_Stated):
+    """Outer zones. The count of a cell of theirs is the sum of the cells in it, with noise of its own."""
+
+    source: _Text  # the file of the column ``parent`` in ``zones.parquet``
+    n_zones: _Positive
+    noise: _Positive  # of so many times sigma; in a unit's length its counts are so many times shorter
 
 
 class Zones(_Stated):
@@ -84,6 +97,7 @@ class Zones(_Stated):
     source: _Text | None = None
     source_sha256: _Digest | None = None  # the file of polygons or cells
     weights: _Text | None = None  # the file of the column ``weight`` in ``zones.parquet``
+    nested: Nested | None = None  # absent without outer zones
 
 
 class Trips(_Stated):
@@ -156,7 +170,7 @@ class TableManifest(_Stated):
     publishable: bool
     counts_sha256: _Digest
     """Of noisy counts in the order of the cells, then noisy totals, as little-endian int64; in any format."""
-    files: dict[Literal["table.parquet", "zones.parquet", "report.html"], _Digest]
+    files: dict[Literal["table.parquet", "outer.parquet", "zones.parquet", "report.html"], _Digest]
 
     @field_validator("reading")
     @classmethod

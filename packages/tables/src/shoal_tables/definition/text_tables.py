@@ -66,3 +66,21 @@ def _open(path: Path) -> Any:
 def texts_of(column: Any) -> list[str]:
     """The values of a column as text without blanks around it."""
     return ["" if value is None else str(value).strip() for value in column.to_pylist()]
+
+
+def read_parents(path: Path) -> dict[str, str]:
+    """Read nested zones: a CSV or Parquet file with columns zone and parent."""
+    table = open_texts(path)
+    if not {"zone", "parent"} <= set(table.column_names):
+        raise InputError(f"{path.name} needs the columns zone and parent")
+    zones, parents = texts_of(table["zone"]), texts_of(table["parent"])
+    parent_of = {zone: parent for zone, parent in zip(zones, parents, strict=True) if parent}
+    if len(set(zones)) < len(zones):
+        raise InputError(f"{path.name} names a zone twice; each zone has one parent")
+    for zone in parent_of:
+        above, steps = zone, 0
+        while above in parent_of:
+            above, steps = parent_of[above], steps + 1
+            if steps > len(parent_of):
+                raise InputError(f"{path.name}: zone '{zone}' lies in itself; parents must form a tree")
+    return parent_of

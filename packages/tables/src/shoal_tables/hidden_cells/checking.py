@@ -18,6 +18,7 @@ from scipy.sparse import csgraph
 from shoal.errors import InputError, MisuseError
 from shoal.runtime.arrays import Flags, Floats, Integers
 from shoal_tables.definition.manifest import COLUMNS
+from shoal_tables.definition.text_tables import read_parents
 from shoal_tables.hidden_cells import reading
 from shoal_tables.hidden_cells.reading import Hiding, Key, System
 
@@ -264,7 +265,7 @@ def check_table(
         raise MisuseError(f"--kind {kind} is unknown; give one of {', '.join(COLUMNS)}")
     if absent not in (None, "zero", "hidden"):
         raise MisuseError("--absent is zero or hidden")
-    parent_of: Mapping[str, str] = {} if nested is None else reading.read_parents(Path(nested))
+    parent_of: Mapping[str, str] = {} if nested is None else read_parents(Path(nested))
     outer = set(parent_of.values())
     files = [Path(file) for file in (table, earlier) if file is not None]
     versions = [reading.read_published(file, kind, rules, outer, count) for file in files]

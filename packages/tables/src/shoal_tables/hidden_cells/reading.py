@@ -12,11 +12,10 @@ from scipy import sparse
 
 from shoal.errors import InputError, MisuseError
 from shoal.runtime.arrays import Flags, Floats, Integers
-from shoal_tables.definition.manifest import COLUMNS, Kind
+from shoal_tables.definition.manifest import COLUMNS, ZONE_COLUMNS, Kind
 from shoal_tables.definition.text_tables import open_texts, texts_of
 
 _NOT_NEEDED: Final = ("hour", "day")  # columns that a table may lack
-ZONES: Final = ("zone", "origin", "destination")
 TOTALS: Final = frozenset({"total", "all", "sum"})
 _HIDDEN: Final = frozenset({"", "*", "x", "c", ".", "..", "...", "na", "n/a", "nan", "null", "hidden"})
 _BELOW: Final = re.compile(r"<\s*(=?)\s*(\d{1,12})")
@@ -83,30 +82,12 @@ def read_published(
     low, high, hidden = _ranges(path, texts_of(table[_count_column(path, names, count)]), rules)
     is_sum = [
         any(
-            value.lower() in TOTALS or (name in ZONES and value in outer)
+            value.lower() in TOTALS or (name in ZONE_COLUMNS and value in outer)
             for name, value in zip(columns, key, strict=True)
         )
         for key in keys
     ]
     return PublishedTable(columns, keys, np.array(is_sum, dtype=bool), low, high, hidden)
-
-
-def read_parents(path: Path) -> dict[str, str]:
-    """Read nested zones: a CSV or Parquet file with columns zone and parent."""
-    table = open_texts(path)
-    if not {"zone", "parent"} <= set(table.column_names):
-        raise InputError(f"{path.name} needs the columns zone and parent")
-    zones, parents = texts_of(table["zone"]), texts_of(table["parent"])
-    parent_of = {zone: parent for zone, parent in zip(zones, parents, strict=True) if parent}
-    if len(set(zones)) < len(zones):
-        raise InputError(f"{path.name} names a zone twice; each zone has one parent")
-    for zone in parent_of:
-        above, steps = zone, 0
-        while above in parent_of:
-            above, steps = parent_of[above], steps + 1
-            if steps > len(parent_of):
-                raise InputError(f"{path.name}: zone '{zone}' lies in itself; parents must form a tree")
-    return parent_of
 
 
 def _require_keys(path: Path, columns: Sequence[str], keys: Sequence[Key]) -> None:
@@ -263,7 +244,7 @@ def _leaves_in(
         within: dict[str, list[str]] = {}
         for value in finest:
             above = value
-            while name in ZONES and above in parent_of:
+            while name in ZONE_COLUMNS and above in parent_of:
                 above = parent_of[above]
                 within.setdefault(above, []).append(value)
         result.append(within | {value: [value] for value in finest} | {"": list(finest)})

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from importlib.metadata import version
-from math import isqrt, sqrt
+from math import ceil, hypot, isqrt, sqrt
 from typing import Final
 
 import numpy as np
@@ -94,7 +94,9 @@ def promise_of(rules: Rules, privacy: Privacy, *, unit_of_protection: str = "", 
         cells = 1 if rules.table == "flows" else 2  # in which a trip counts: its flow, or its two ends
     if bound is None and cells:
         source = terms.OF_ONE_TRIP if cells == 1 else terms.OF_TWO_ENDS
-        sensitivity = isqrt(cells * date**2 - 1) + 1  # rounded up: it cuts no trip
+        noise = rules.levels[-1].noise  # of outer zones, in one of which a trip may count twice
+        longest = cells * noise**2 + (cells**2 if rules.outer else 0)
+        sensitivity = -(-(isqrt(longest * date**2 - 1) + 1) // noise)  # rounded up: it cuts no trip
     else:
         if bound is None:
             bound, source = usual, terms.MEASURED
@@ -124,7 +126,7 @@ def promise_of(rules: Rules, privacy: Privacy, *, unit_of_protection: str = "", 
         bound_source=source,
         sigma=sigma,
         half_width=promises.half_width(sigma),
-        least_shown=promises.least_shown(sigma, rules.n_cells),
+        least_shown=promises.least_shown(sigma, rules.levels[-1].cells.stop),
         mechanism="discrete Gaussian",
         sampler=sampler,
         totals=totals,
@@ -149,6 +151,8 @@ def default_bound(rules: Rules) -> float:
     bounds, dates, days = BOUNDS[rules.table], len(rules.day_of), len(rules.days)
     if rules.unit == "person-day":
         return bounds["person-day"] / float(rules.dates_per_day.min())
+    if rules.table == "homes" and rules.outer is not None:  # one in a zone, and one in its outer zone
+        return ceil(promises.LEAST_GRANULARITY * hypot(1, 1 / terms.OUTER_NOISE)) / promises.LEAST_GRANULARITY
     if rules.table == "homes" or (days == 1 and dates > 1):
         return bounds["one"]
     if days == dates:  # grows with the square root of their number

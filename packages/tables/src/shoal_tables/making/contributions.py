@@ -16,6 +16,7 @@ from shoal.runtime.arrays import Flags, Integers
 from shoal.units import DAY_S
 from shoal_tables.definition.manifest import NIGHT_BEGINS_MIN, NIGHT_ENDS_MIN, STAY_STARTS_S, Promise
 from shoal_tables.making.rules import Rules
+from shoal_tables.making.zones import OUTSIDE
 
 _EPOCH: Final = datetime.date(1970, 1, 1)
 
@@ -165,7 +166,7 @@ class Tally:
 def tally(people: Trajectories, rules: Rules, promise: Promise) -> Tally:
     """The secret sums over all units of some people, on a grid of 1 m and 1 s."""
     unit, cell, number = contributions(events_of(sequences_of(people, rules), rules), rules)
-    before, after = clip(unit, number, rules, cell % rules.shape[-1], promise)
+    before, after = clip(unit, number, rules, cell, promise)
     cells, place = np.unique(cell, return_inverse=True)
     counts = np.zeros(len(cells), dtype=np.int64)
     np.add.at(counts, place, after)
@@ -186,17 +187,24 @@ def contributions(events: Events, rules: Rules) -> tuple[Integers, Integers, Int
 
 
 def clip(
-    unit: Integers, number: Integers, rules: Rules, day: Integers, promise: Promise
+    unit: Integers, number: Integers, rules: Rules, cell: Integers, promise: Promise
 ) -> tuple[Integers, Integers]:
     """Clip in L2 and round down; the parts of each entry, ascending by unit, before and after [n]."""
     if not len(unit):
         return number, number
     scale, granularity, sensitivity = rules.common_days, promise.granularity, promise.sensitivity
-    weight = scale // rules.dates_per_day if rules.has_days else np.ones(1, dtype=np.int64)
-    w = number * (weight[day] if rules.has_days else 1)
+    w = number * (scale // rules.dates_per_day)[cell % len(rules.dates_per_day)]
     first = np.flatnonzero(np.diff(unit, prepend=-1))
-    squares = w.astype(object) ** 2 if float(w.max()) ** 2 * len(w) > _SAFE else w * w
-    norms = np.add.reduceat(squares, first)
+    exact = w.astype(object) if 5 * (float(w.max()) * len(w)) ** 2 > _SAFE else w
+    norms = np.add.reduceat(exact**2, first)
+    for outer in rules.levels[1:]:  # whose sums a unit changes as well, under the same bound
+        norms, sensitivity = norms * outer.noise**2, sensitivity * outer.noise
+        inside = rules.outer_cell[cell] != OUTSIDE
+        group = unit[inside] * outer.rules.n_cells + rules.outer_cell[cell[inside]]
+        groups, place = np.unique(group, return_inverse=True)
+        sums = np.zeros(len(groups), dtype=exact.dtype)
+        np.add.at(sums, place, exact[inside])
+        np.add.at(norms, np.searchsorted(unit[first], groups // outer.rules.n_cells), sums**2)
     too_long = np.array(
         [n2 * granularity**2 > (sensitivity * scale) ** 2 for n2 in norms.tolist()], dtype=np.bool_
     )

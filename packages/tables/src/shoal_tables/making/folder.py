@@ -31,15 +31,14 @@ def require_apart(output: Path, *others: Path) -> None:
             raise OutputError(f"{path} would lie inside {output}, which is published; keep it apart")
 
 
-def table_of(rules: Rules, noisy: Integers, promise: Promise) -> pa.Table:
-    """The columns of every cell, from counts with noise in parts of one, int64 [cells]."""
+def tables_of(rules: Rules, noisy: Integers, promise: Promise) -> list[pa.Table]:
+    """The columns of every cell, and of those of outer zones, from counts with noise in parts of one."""
     granularity = promise.granularity
     numbers, spread = estimate(rules, noisy, promise)
     half = spread * promise.half_width
     shown = np.floor(numbers / granularity + 0.5).astype(np.int64)
-    return pa.table(
+    columns = pa.table(
         {
-            **_cells(rules),
             "count": noisy / granularity,
             "estimate": numbers / granularity,
             "low": np.maximum(0, numbers - half) / granularity,
@@ -47,6 +46,10 @@ def table_of(rules: Rules, noisy: Integers, promise: Promise) -> pa.Table:
             "shown": pa.array(shown, mask=numbers < spread * promise.least_shown),
         }
     )
+    parts = ((level.rules, columns[level.cells]) for level in rules.levels)
+    return [
+        pa.table(_cells(one) | dict(zip(part.column_names, part.columns, strict=True))) for one, part in parts
+    ]
 
 
 def secret_of(rules: Rules, counts: Integers) -> pa.Table:
@@ -60,7 +63,7 @@ def write_parquet(table: pa.Table, target: Any) -> None:
 
 
 def write_zones(zones: ZoneSet, path: Path) -> None:
-    """Write names, weights and shapes of the zones as GeoParquet."""
+    """Write names, outer zones, weights and shapes of the zones as GeoParquet."""
     kinds = sorted({shape.geom_type for shape in zones.shapes})
     crs = zones.statement.crs
     about = {
@@ -70,9 +73,10 @@ def write_zones(zones: ZoneSet, path: Path) -> None:
         "bbox": [float(edge) for edge in shapely.total_bounds(zones.shapes)],
     }
     geo = {"version": "1.1.0", "primary_column": "geometry", "columns": {"geometry": about}}
+    parents = {} if zones.parents is None else {"parent": list(zones.parents)}
     weights = {} if zones.weights is None else {"weight": list(zones.weights)}
     shapes = pa.array(shapely.to_wkb(zones.shapes).tolist())
-    table = pa.table({"zone": list(zones.names), **weights, "geometry": shapes})
+    table = pa.table({"zone": list(zones.names), **parents, **weights, "geometry": shapes})
     write_parquet(table.replace_schema_metadata({"geo": json.dumps(geo)}), path)
 
 
@@ -85,7 +89,7 @@ def digests_of(folder: Path) -> dict[Any, str]:
     """SHA-256 of each file of the folder that its manifest names."""
     return {
         name: sha256_of(folder / name)
-        for name in (Files.TABLE, Files.ZONES, Files.REPORT)
+        for name in (Files.TABLE, Files.OUTER, Files.ZONES, Files.REPORT)
         if (folder / name).exists()
     }
 

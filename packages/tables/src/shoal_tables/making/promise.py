@@ -16,6 +16,7 @@ from shoal.io.columns.owners import UNITS
 from shoal.runtime.arrays import Floats, Integers
 from shoal_tables.definition.manifest import COVERAGE, MOST_DELTA, Kind, Promise, Unit
 from shoal_tables.making.rules import Rules
+from shoal_tables.making.zones import OUTSIDE
 
 MOST_EPSILON: Final = 10.0
 DELTA: Final = 1e-8
@@ -147,11 +148,30 @@ def scale_of(promise: Promise) -> float:
     return max(totals.before / totals.after, 1.0)
 
 
+Parts = list[tuple[Floats, Floats]]  # of independent errors: numbers, and variances in squares of sigma
+
+
 def estimate(rules: Rules, noisy: Integers, promise: Promise) -> tuple[Floats, Floats]:
-    """The best number for each cell in parts of one, and its deviation in sigmas; noisy: int64 [cells]."""
+    """The best number for each cell in parts of one, and its deviation in sigmas; noisy: int64 [cells].
+
+    Cells of outer zones stand behind those of the zones.
+    """
     scale = scale_of(promise) * rules.weights
+    parts, *of_outer = (
+        _parts(level.rules, noisy[level.cells], level.noise * promise.sigma) for level in rules.levels
+    )
+    for outer, level in zip(of_outer, rules.levels[1:], strict=True):
+        measured = [(numbers, level.noise**2 * variances) for numbers, variances in outer]
+        parts = [_consistent(rules, *both) for both in zip(parts, measured, strict=True)]
+        scale = np.append(scale, np.full(level.rules.n_cells, scale_of(promise)))
+    numbers, variances = (sum(column[1:], column[0]) for column in zip(*parts, strict=True))
+    return scale * numbers, scale * np.sqrt(variances)
+
+
+def _parts(rules: Rules, noisy: Integers, sigma: int) -> Parts:
+    """Counts as they are; flows as half of there and back together, and half of their likely difference."""
     if rules.table != "flows":
-        return np.asarray(noisy * scale), scale
+        return [(noisy.astype(np.float64), np.ones(len(noisy)))]
     zones = rules.shape[0]
     origin, destination = np.divmod(np.arange(zones * (zones - 1)), zones - 1)
     destination += destination >= origin
@@ -159,19 +179,39 @@ def estimate(rules: Rules, noisy: Integers, promise: Promise) -> tuple[Floats, F
     square = np.zeros((zones, zones, counts.shape[1]), dtype=np.int64)
     square[origin, destination] = counts
     back = square[destination, origin]
-    both, difference, sigma = (
-        np.maximum(counts + back, 0.0),
-        (counts - back).astype(np.float64),
-        promise.sigma,
-    )
+    both, difference = np.maximum(counts + back, 0.0), (counts - back).astype(np.float64)
     large = both >= SIGMAS_OF_A_FLOW * sigma
     squares = np.where(large, both**2, 0).sum(axis=0)
     beyond = np.where(large, difference**2 - 2.0 * sigma**2, 0).sum(axis=0)
     true = np.maximum(beyond, 0) / np.maximum(squares, 1) * both**2  # of a difference, what is no noise
     weight = np.where(squares > 0, true / (true + 2.0 * sigma**2), 1.0)
-    numbers: Floats = (counts + back + weight * (counts - back)) / 2
-    spread: Floats = np.sqrt((1 + weight) / 2)
-    return np.asarray(scale * numbers.ravel()), np.asarray(scale * spread.ravel())
+    halves = (counts + back) / 2, weight * difference / 2
+    return [(halves[0].ravel(), np.full(noisy.shape, 0.5)), (halves[1].ravel(), weight.ravel() / 2)]
+
+
+def _consistent(
+    rules: Rules, inner: tuple[Floats, Floats], outer: tuple[Floats, Floats]
+) -> tuple[Floats, Floats]:
+    """Numbers of zones that add up to those of outer zones, then their sums: generalized least squares.
+
+    This is the closed form for a tree of two levels in which all errors are independent.
+    """
+    (numbers, variances), (measured, further) = inner, outer
+    inside = np.flatnonzero(rules.outer_cell != OUTSIDE)
+    cell, weights = rules.outer_cell[inside], rules.weights[inside]
+
+    def added(values: Floats) -> Floats:
+        return np.bincount(cell, values, len(measured)).astype(np.float64)
+
+    of_zone = variances[inside]
+    both = added(of_zone) + further
+    gain = np.divide(1, both, out=np.zeros_like(both), where=both > 0)  # 0: both are certain, and agree
+    fitted, left = numbers.copy(), variances.copy()
+    fitted[inside] += of_zone * (gain * (measured - added(numbers[inside])))[cell]
+    left[inside] -= of_zone**2 * gain[cell]
+    sums = added(weights * fitted[inside])
+    errors = added(weights**2 * of_zone) - added(weights * of_zone) ** 2 * gain
+    return np.append(fitted, sums), np.append(left, np.maximum(errors, 0))
 
 
 SIZES: Final = (50, 100, 300)

@@ -79,6 +79,12 @@ def meaning_in_words(rules: Rules, things: str) -> list[str]:
             f"Estimates, their intervals and shown numbers are multiplied by the weight of the {of} "
             f"({zones.weights}); errors and limits below are from before that."
         )
+    if (nested := zones.nested) is not None:
+        sentences.append(
+            f"Sums over the zones in each of {nested.n_zones} outer zones ({nested.source}) are counted as "
+            f"well, with noise of their own, {nested.noise} times as large as that below; estimates of both "
+            "agree."
+        )
     if rules.table == "flows" and rules.trips.definition == "stays":
         sentences.append(
             f"A trip goes from one stay to the next; a stay lasts {show_s(rules.trips.least_s or 0)} or more "

@@ -1,6 +1,6 @@
 """The rules of counting: kind, zones, days, hours, trips, unit; checked before any data is read."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from functools import cached_property
 from itertools import pairwise
@@ -14,9 +14,18 @@ from shoal.errors import MisuseError
 from shoal.model.clocks import Clock
 from shoal.runtime.arrays import Floats, Integers
 from shoal.units import HOUR_S
-from shoal_tables.definition.manifest import COLUMNS, STAYS, Kind, Trips, Unit, days_in_order, hour_label
+from shoal_tables.definition.manifest import (
+    COLUMNS,
+    STAYS,
+    ZONE_COLUMNS,
+    Kind,
+    Trips,
+    Unit,
+    days_in_order,
+    hour_label,
+)
 from shoal_tables.definition.text_tables import read_two_columns
-from shoal_tables.making.zones import ZoneSet
+from shoal_tables.making.zones import OUTSIDE, ZoneSet
 
 MOST_CELLS: Final = 20_000_000
 MOST_DAYS: Final = 3660
@@ -88,8 +97,11 @@ class Rules:
             raise MisuseError(f"--unit {self.unit} is no unit; choose person or person-day")
         if self.table == "homes" and self.unit != "person":
             raise MisuseError("a home belongs to a person, not to a day: leave out --unit person-day")
+        nested = self.zones.statement.nested
         if self.table == "flows" and self.zones.statement.n_zones < 2:
             raise MisuseError("flows need at least two zones; choose smaller zones or a larger --area")
+        if self.table == "flows" and nested is not None and nested.n_zones < 2:
+            raise MisuseError(f"flows need at least two outer zones, and {nested.source} names one")
         if self.longest_gap_s < 1:
             raise MisuseError("--longest-gap must be at least 1s")
         Clock(self.time_zone)
@@ -161,6 +173,53 @@ class Rules:
         weights = self.zones.weights or (1.0,) * self.shape[0]
         return np.repeat(np.array(weights, dtype=np.float64), self.n_cells // self.shape[0])
 
+    @cached_property
+    def outer(self) -> "Rules | None":
+        """The same table of the outer zones; None without them."""
+        facts, parents = self.zones.statement, self.zones.parents
+        if facts.nested is None or parents is None:
+            return None
+        statement = facts.model_copy(update={"n_zones": facts.nested.n_zones, "nested": None})
+        zones = ZoneSet(
+            statement=statement, plane=self.zones.plane, names=tuple(dict.fromkeys(parents)), shapes=()
+        )
+        return replace(self, zones=zones)
+
+    @cached_property
+    def levels(self) -> tuple["Level", ...]:
+        """This table, and that of the outer zones; the cells of both stand behind each other."""
+        own, nested = Level(rules=self, noise=1, cells=slice(0, self.n_cells)), self.zones.statement.nested
+        if self.outer is None or nested is None:
+            return (own,)
+        cells = slice(self.n_cells, self.n_cells + self.outer.n_cells)
+        return (own, Level(rules=self.outer, noise=nested.noise, cells=cells))
+
+    @cached_property
+    def outer_cell(self) -> Integers:
+        """int64 [cells]: the cell of outer zones that adds up each cell; -1 for trips within one of them."""
+        if self.outer is None or self.zones.parents is None:
+            return np.full(self.n_cells, OUTSIDE)
+        place = {name: number for number, name in enumerate(self.outer.zones.names)}
+        outer_zone = np.array([place[parent] for parent in self.zones.parents])
+        codes = {
+            name: outer_zone[code] if name in ZONE_COLUMNS else code for name, code in self.codes().items()
+        }
+        if self.table != "flows":
+            return np.ravel_multi_index(tuple(codes.values()), self.outer.shape)
+        within = codes["origin"] == codes["destination"]
+        codes["destination"] -= codes["destination"] > codes["origin"]
+        cell = np.ravel_multi_index(tuple(codes.values()), self.outer.shape, mode="clip")
+        return np.where(within, OUTSIDE, cell)
+
+    def with_sums(self, counts: Integers) -> Integers:
+        """Counts of all cells, and behind them those of the cells of outer zones, which are their sums."""
+        if self.outer is None:
+            return counts
+        sums = np.zeros(self.outer.n_cells, dtype=np.int64)
+        inside = self.outer_cell != OUTSIDE
+        np.add.at(sums, self.outer_cell[inside], counts[inside])
+        return np.concatenate([counts, sums])
+
     def labels(self) -> dict[str, tuple[str, ...]]:
         """The values of each column of cells, in order; of flows also the origin itself as a destination."""
         every = {
@@ -180,6 +239,15 @@ class Rules:
         if self.table == "flows":
             named["destination"] += named["destination"] >= named["origin"]
         return named
+
+
+@dataclass(frozen=True, kw_only=True)
+class Level:
+    """A table of zones or of outer zones, the deviation of its noise in sigmas, and where its cells stand."""
+
+    rules: Rules
+    noise: int
+    cells: slice
 
 
 def days_of(

@@ -147,7 +147,8 @@ def tabulate(
     cost = cost_of(rules, promise, exact.intake.unit_of_protection)
     if ledger is not None and privacy.bound is None and exact.cut > _MOST:
         raise InputError(f"{_words_of_cut(exact.cut)}. Nothing was spent")
-    if exact.counts.max() < promise.least_shown:
+    counts = rules.with_sums(exact.counts)
+    if all(counts[level.cells].max() < level.noise * promise.least_shown for level in rules.levels):
         least = promise.least_shown / promise.granularity
         words = f"no cell has the {least:.3g} from which on it is shown by itself: the table is noise alone"
         if ledger is not None:
@@ -163,7 +164,7 @@ def tabulate(
         entry = balance = None
         if ledger is not None:
             entry = ledger.spend(cost)  # from here on it is spent, whatever happens
-        noisy = add_noise(exact.counts, promise.sigma, promise.sensitivity, rng)
+        noisy = _noisy(counts, rules, promise, rng)
         promise = with_totals(promise, exact.totals, rng)
         drawn = noisy
         if promise.totals is not None:
@@ -172,14 +173,16 @@ def tabulate(
         if entry is not None and ledger is not None:
             ledger.bind(entry, digest)
             balance = ledger.balance()
-        table = files.table_of(rules, noisy, promise)
+        table, *outer = files.tables_of(rules, noisy, promise)
         page = record_page(rules, manifest.model_copy(update={"promise": promise}), table, balance)
-        files.write_parquet(table, folder / Files.TABLE)
+        for name, one in zip((Files.TABLE, Files.OUTER), (table, *outer), strict=False):
+            files.write_parquet(one, folder / name)
         (folder / Files.REPORT).write_text(page, encoding="utf-8")
         files.write_zones(rules.zones, folder / Files.ZONES)
         facts = {"promise": promise, "ledger": entry, "counts_sha256": digest}
         manifest = manifest.model_copy(update=facts | {"files": files.digests_of(folder)})
-        files.write_json(manifest.model_dump(mode="json"), folder / Files.MANIFEST)
+        absent = {"zones": {"nested"}} if rules.outer is None else None
+        files.write_json(manifest.model_dump(mode="json", exclude=absent), folder / Files.MANIFEST)
     shown_cells = len(table) - table["shown"].null_count
     return Tabulation(folder=output, manifest=manifest, shown_cells=shown_cells, notes=notes)
 
@@ -251,6 +254,15 @@ def _words_of_cut(cut: float) -> str:
 def tally_people(stored: Path, rules: Rules, promise: Promise, span: tuple[int, int]) -> Tally:
     """The sums over some of the people; safe to repeat."""
     return tally(StoredPeople.open(stored).load(np.arange(*span)), rules, promise)
+
+
+def _noisy(counts: Integers, rules: Rules, promise: Promise, rng: Randomness) -> Integers:
+    """Counts of zones, then of outer zones, with noise; one bound and one rho hold for both together."""
+    parts = [
+        add_noise(counts[one.cells], one.noise * promise.sigma, one.noise * promise.sensitivity, rng)
+        for one in rules.levels
+    ]
+    return np.concatenate(parts)
 
 
 def with_totals(promise: Promise, totals: Integers, rng: Randomness) -> Promise:

@@ -1,6 +1,6 @@
 """Public zones: squares, polygons of a file, H3 cells, cells of a network; which zone a sample lies in."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -15,8 +15,8 @@ from shoal.model.projection import WGS84, equal_area_plane, is_geographic, is_pl
 from shoal.runtime.arrays import Integers
 from shoal.runtime.files import sha256_of
 from shoal.runtime.gdal import one_driver
-from shoal_tables.definition.manifest import Zones
-from shoal_tables.definition.text_tables import read_two_columns
+from shoal_tables.definition.manifest import OUTER_NOISE, Nested, Zones
+from shoal_tables.definition.text_tables import read_parents, read_two_columns
 
 OUTSIDE: Final = -1
 LOCAL: Final = "local"
@@ -39,6 +39,7 @@ class ZoneSet:
     shapes: Any  # [n] of shapely, squares on the plane, others in statement.crs
     notes: tuple[str, ...] = ()  # for the publisher, such as gaps between polygons
     weights: tuple[float, ...] | None = None  # of each zone, public
+    parents: tuple[str, ...] | None = None  # the outer zone of each zone, public
 
     def weighted_by(self, path: Path) -> "ZoneSet":
         """The zones with the weights of a CSV file with the columns ``zone`` and ``weight``.
@@ -49,15 +50,48 @@ class ZoneSet:
             For a zone that is none, repeats or is absent, and for a weight that is not above 0.
         """
         weight_of = read_two_columns(path, ("zone", "weight"), f"{self.names[0]},1.5", str, _weight)
-        if set(weight_of) != set(self.names):
-            further, absent = set(weight_of) - set(self.names), set(self.names) - set(weight_of)
-            what = f"names {min(further)}, which is no zone" if further else f"lacks the zone {min(absent)}"
-            raise InputError(f"{path} {what}; give each zone of the table one weight")
+        self._require_each(path, weight_of, "weight")
         statement = self.statement.model_copy(update={"weights": path.name})
         notes = (*self.notes, f"stated errors and limits are from before the weights of {path.name}")
         return replace(
             self, statement=statement, weights=tuple(weight_of[name] for name in self.names), notes=notes
         )
+
+    def nested_by(self, path: Path) -> "ZoneSet":
+        """The zones with the outer zones of a file with the columns ``zone`` and ``parent``.
+
+        Raises
+        ------
+        InputError
+            For a zone that is none, repeats or has no outer zone, and for more than two levels.
+        """
+        parent_of = read_parents(path)
+        twice = sorted((set(self.names) | set(parent_of)) & set(parent_of.values()))
+        if twice:
+            raise InputError(
+                f"{path} names {twice[0]} as a zone and as an outer zone; give two levels, and outer zones "
+                "names of their own"
+            )
+        self._require_each(path, parent_of, "parent")
+        n, source = len(set(parent_of.values())), path.name
+        nested = Nested(source=source, n_zones=n, noise=OUTER_NOISE)
+        note = (
+            f"the noise of the {n} outer zones of {source} is {OUTER_NOISE} times as large as that of the "
+            "zones; one bound and one epsilon hold for both"
+        )
+        return replace(
+            self,
+            statement=self.statement.model_copy(update={"nested": nested}),
+            parents=tuple(parent_of[name] for name in self.names),
+            notes=(*self.notes, note),
+        )
+
+    def _require_each(self, path: Path, named: Collection[str], what: str) -> None:
+        """Raise InputError unless a file names every zone and nothing else."""
+        further, absent = set(named) - set(self.names), set(self.names) - set(named)
+        if further or absent:
+            wrong = f"names {min(further)}, which is no zone" if further else f"lacks the zone {min(absent)}"
+            raise InputError(f"{path} {wrong}; give each zone of the table one {what}")
 
     def locate(self, x: Integers, y: Integers) -> Integers:
         """The zone of each position in whole meters of the plane, int64 [n]; -1 = outside."""

@@ -1,6 +1,6 @@
 """Errors of a published table: by size of cell, over all trips, in rank and in total."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
@@ -12,7 +12,7 @@ from scipy import stats
 from shoal.runtime.arrays import Floats
 from shoal.runtime.run import Run
 from shoal_tables.definition.manifest import TableManifest
-from shoal_tables.verification.contributions import people_on_disk, recount
+from shoal_tables.verification.contributions import added_up, people_on_disk, recount
 from shoal_tables.verification.files import read_folder, stated_scale
 from shoal_tables.verification.statements import reading_of
 
@@ -40,12 +40,19 @@ def measure_table(
 ) -> list[Measurement]:
     """Measure a table against the counts of the raw data without bound and noise."""
     folder = Path(folder)
-    manifest, zones, table = read_folder(folder)
+    manifest, zones, levels = read_folder(folder)
     with people_on_disk(raw, reading_of(manifest, **reading), run or Run()) as people:
         counted = recount(people, manifest, zones)
-    one = zones.weights_of(len(table)) / manifest.promise.granularity
-    exact, bounded = counted.unbounded * one, counted.counts * one
-    return measurements(exact, bounded, table, manifest)
+    one = zones.weights_of(len(counted.counts)) / manifest.promise.granularity
+    exact, bounded = (added_up(counts * one, counted.outer) for counts in (counted.unbounded, counted.counts))
+    n, (table, *of_outer) = len(one), (level.table for level in levels)
+    figures = measurements(exact[:n], bounded[:n], table, manifest)
+    for outer in of_outer:
+        figures += [
+            replace(figure, name=f"outer-{figure.name}", words=f"in outer zones: {figure.words}")
+            for figure in measurements(exact[n:], bounded[n:], outer, manifest)
+        ]
+    return figures
 
 
 def measurements(

@@ -1,6 +1,6 @@
 """Check a folder with a table against the raw data, without trust in the folder."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import sqrt
 from pathlib import Path
 from typing import Any, Final
@@ -11,11 +11,11 @@ from shoal.model.intake import Intake, Reading
 from shoal.model.verdicts import Finding, Verdict
 from shoal.runtime.arrays import Integers
 from shoal.runtime.run import Run
-from shoal_tables.definition.manifest import NUMBERS, Files, TableManifest, read_table_manifest
+from shoal_tables.definition.manifest import NUMBERS, Promise, TableManifest, read_table_manifest
 from shoal_tables.verification import files, statements
-from shoal_tables.verification.contributions import Recount, people_on_disk, recount
-from shoal_tables.verification.noise import NoisyCells, noise_findings, totals_findings
-from shoal_tables.verification.zones import Cells, cells_of, read_table, read_zones, table_file, zone_findings
+from shoal_tables.verification.contributions import Recount, added_up, people_on_disk, recount
+from shoal_tables.verification.noise import NoisyCells, noise_findings, shared_findings, totals_findings
+from shoal_tables.verification.zones import Cells, Level, read_levels, read_table, read_zones, zone_findings
 
 UNSEEN: Final = (
     "not visible to any check: noise of a weak generator, a publisher who drew several tables and chose one, "
@@ -69,13 +69,10 @@ def verify_table(
     findings = [*files.file_findings(folder, manifest), *statements.statement_findings(manifest)]
     zones = read_zones(folder)
     wrong_zones = list(zone_findings(zones, manifest))
-    table = read_table(folder / table_file(folder), manifest)
-    cells = None if wrong_zones else cells_of(manifest, zones.names, table.num_rows)
-    findings += wrong_zones
-    if cells is not None:
-        findings += files.cell_findings(table, cells, Files.TABLE, NUMBERS)
-    elif not wrong_zones:
-        findings.append(files.wrong_rows(Files.TABLE))
+    levels = read_levels(folder, manifest, zones)
+    table, cells, findings = levels[0].table, levels[0].cells, findings + wrong_zones
+    if not wrong_zones:
+        findings += [finding for level in levels for finding in files.cell_findings(level, NUMBERS)]
     with people_on_disk(raw, statements.reading_of(manifest, **reading), run or Run()) as people:
         intake = people.intake
         findings += [
@@ -86,28 +83,30 @@ def verify_table(
         if intake.unit_of_protection != manifest.unit_of_protection:
             words = f"one unit is {intake.unit_of_protection}, but the manifest states another unit"
             findings.append(Finding("unit-differs", words))
-        if cells is None or any(finding.kind in _UNCOUNTABLE for finding in findings):
+        if wrong_zones or any(finding.kind in _UNCOUNTABLE for finding in findings):
             verdict = Verdict.of(findings, checked=table.num_rows)
             return TableVerification(verdict, manifest, intake, 0, 0)
         findings += [
             *files.record_findings(folder, manifest, table),
-            *files.leak_findings(folder, zones.names, people),
+            *files.leak_findings(folder, zones, people),
         ]
         counted = recount(people, manifest, zones)
     if manifest.zones.kind == "grid" and counted.corner == (manifest.zones.x0, manifest.zones.y0):
         words = "the grid begins at the least x and the least y of the samples"
         findings.append(Finding("zones-from-data", words))
-    published, wrong_numbers = files.published_integers(table, manifest.promise.granularity)
-    findings += [*wrong_numbers, *files.column_findings(table, published, cells, manifest, zones)]
+    published, wrong_numbers = files.published_integers(
+        files.numbers_of(levels), manifest.promise.granularity
+    )
+    findings += [*wrong_numbers, *files.column_findings(levels, published, manifest, zones, counted.outer)]
     before = counted.counts
     if secret is not None:
         before, wrong = _secret(Path(secret), folder, cells, counted)
         findings += wrong
     if not any(finding.kind == "no-number" for finding in wrong_numbers):
-        findings += _noise(published, before, counted, cells, manifest)
+        findings += _noise(published, before, counted, levels, manifest.promise)
     if (totals := manifest.promise.totals) is not None:
         noise = np.array([totals.before, totals.after], dtype=np.int64) - counted.totals
-        findings += totals_findings(noise, totals.sigma)
+        findings += totals_findings(noise, totals.sigma, len(levels))
     notes, unchecked = _notes(manifest, cells, counted), []
     if secret is None:
         notes.append("without the secret, a count before noise may differ by as much as noise hides")
@@ -126,7 +125,7 @@ def _secret(path: Path, folder: Path, cells: Cells, counted: Recount) -> tuple[I
     if folder.resolve() in path.resolve().parents:
         findings.append(Finding("secret-published", "the counts before noise lie in the folder to publish"))
     table = read_table(path)
-    findings += files.cell_findings(table, cells, "the secret file", ("count",))
+    findings += files.cell_findings(Level("the secret file", table, cells, 1), ("count",))
     if any(finding.kind in ("cells-differ", "columns-differ") for finding in findings):
         return counted.counts, findings
     before = np.array(table["count"].to_numpy(), dtype=np.int64)
@@ -146,23 +145,38 @@ def _secret(path: Path, folder: Path, cells: Cells, counted: Recount) -> tuple[I
 
 
 def _noise(
-    published: Integers, before: Integers, counted: Recount, cells: Cells, manifest: TableManifest
+    published: Integers, before: Integers, counted: Recount, levels: list[Level], promise: Promise
 ) -> list[Finding]:
-    promise = manifest.promise
-    tested = NoisyCells(
-        before, published - before, cells.keys, promise.sigma, promise.granularity, promise.half_width
-    )
-    of_noise = noise_findings(tested)
+    of_noise = _against(published, before, counted.outer, levels, promise)
     if not of_noise or not np.array_equal(before, counted.counts):
         return of_noise
     for kind, counts, words in (
         ("bound-not-applied", counted.unbounded, "contributions were added up without the stated bound"),
         ("bound-by-day", counted.bounded_by_day, "the bound was applied to each day alone"),
     ):
-        other = replace(tested, counts=counts, noise=published - counts)
-        if not np.array_equal(counts, before) and not noise_findings(other):
+        if not np.array_equal(counts, before) and not _against(
+            published, counts, counted.outer, levels, promise
+        ):
             return [Finding(kind, words)]
     return of_noise
+
+
+def _against(
+    published: Integers, counts: Integers, outer: Integers, levels: list[Level], promise: Promise
+) -> list[Finding]:
+    """Find noise that is not as stated, were these the counts before it."""
+    ends = np.cumsum([level.cells.n for level in levels])[:-1]
+    before = added_up(counts, outer)
+    parts = zip(levels, np.split(before, ends), np.split(published - before, ends), strict=True)
+    tested = [
+        NoisyCells(
+            one, noise, level.cells.keys, promise.sigma * level.noise, promise.granularity,
+            promise.half_width * level.noise,
+        )
+        for level, one, noise in parts
+    ]  # fmt: skip
+    findings = [finding for cells in tested for finding in noise_findings(cells, len(levels))]
+    return findings if len(levels) == 1 else [*findings, *shared_findings(tested[0], tested[1], outer)]
 
 
 def _notes(manifest: TableManifest, cells: Cells, counted: Recount) -> list[str]:

@@ -3,6 +3,7 @@
 Bound, rounding down and sums are in whole numbers.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 import numpy as np
+import numpy.typing as npt
 
 from shoal.errors import InputError
 from shoal.io.disk.storing import store_people
@@ -26,7 +28,7 @@ from shoal.runtime.run import Run
 from shoal.units import DAY_S
 from shoal_tables.definition import manifest as terms
 from shoal_tables.definition.manifest import TableManifest
-from shoal_tables.verification.zones import OUTSIDE, ZoneFile, zone_of_points
+from shoal_tables.verification.zones import OUTSIDE, ZoneFile, cells_of, zone_of_points
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC).date()
 _STEP_S: Final = 30
@@ -143,6 +145,26 @@ class Frame:
         return np.concatenate(rows)
 
 
+def outer_cells(manifest: TableManifest, zones: ZoneFile) -> Integers:
+    """For each cell, the one of outer zones that adds it up, or OUTSIDE: trips within an outer zone."""
+    if manifest.zones.nested is None:
+        return np.full(prod(Frame.of(manifest).shape), OUTSIDE)
+    inner, outer = cells_of(manifest, zones.names), cells_of(manifest, zones.outer)
+    number = {name: place for place, name in enumerate(zones.outer)}
+    above = np.array([number[name] for name in zones.parents])
+    places = [above[code] if name in terms.ZONE_COLUMNS else code for name, code in inner.keys.items()]
+    numbers: Integers = np.full([len(values) for values in outer.labels.values()], OUTSIDE)
+    numbers[tuple(outer.keys.values())] = np.arange(outer.n)
+    return np.asarray(numbers[tuple(places)])
+
+
+def added_up(counts: npt.NDArray[Any], outer: Integers) -> npt.NDArray[Any]:
+    """Counts of all cells, then those of the cells of outer zones, which add them up."""
+    sums = np.zeros(int(outer.max(initial=OUTSIDE)) + 1, dtype=counts.dtype)
+    np.add.at(sums, outer[outer != OUTSIDE], counts[outer != OUTSIDE])
+    return np.append(counts, sums)
+
+
 def _presence(samples: Samples, frame: Frame, _: TableManifest) -> Contributions:
     at = np.flatnonzero(samples.zone != OUTSIDE)
     return _counted(np.unique(frame.in_hours(samples, at, samples.zone[at]), axis=0))
@@ -228,6 +250,7 @@ class Recount:
     units_over: int
     corner: tuple[int, int] | None
     totals: Integers
+    outer: Integers  # the cell of outer zones that adds up each cell
 
 
 @dataclass(frozen=True)
@@ -245,7 +268,7 @@ class UnitVectors:
 
 def unit_vectors(people: StoredPeople, manifest: TableManifest, zones: ZoneFile) -> Iterator[UnitVectors]:
     """Yield what some people contribute after others, each person's together."""
-    frame = Frame.of(manifest)
+    frame, outer = Frame.of(manifest), outer_cells(manifest, zones)
     common, n_days, first = frame.common_multiple, max(len(frame.n_dates), 1), 0
     count_of = {"presence": _presence, "flows": _flows, "dwell": _dwell, "homes": _homes}[manifest.table]
     for some in batches_of_records(np.cumsum([0, *people.lengths]), _SAMPLES):
@@ -254,10 +277,10 @@ def unit_vectors(people: StoredPeople, manifest: TableManifest, zones: ZoneFile)
             continue
         unit, cell, count = count_of(part, frame, manifest)
         whole = frame.weights(cell, count)
-        bounded, cut = _bounded(unit, whole, manifest, common)
+        bounded, cut = _bounded(unit, whole, outer[cell], manifest, common)
         by_day = bounded
         if n_days > 1:
-            by_day, _ = _bounded(unit * n_days + cell % n_days, whole, manifest, common)
+            by_day, _ = _bounded(unit * n_days + cell % n_days, whole, outer[cell], manifest, common)
         yield UnitVectors(
             unit=first + unit,
             cell=cell,
@@ -286,12 +309,17 @@ def recount(people: StoredPeople, manifest: TableManifest, zones: ZoneFile) -> R
             totals += [int(np.minimum(sums, promised.most).sum()) for sums in both]
         corners.append(part.corner)
     corner = (min(x for x, _ in corners), min(y for _, y in corners)) if corners else None
-    return Recount(counts, unbounded, by_day, units, over, corner, totals)
+    outer = outer_cells(manifest, zones)
+    return Recount(counts, unbounded, by_day, units, over, corner, totals, outer)
 
 
-def _bounded(group: Integers, whole: Integers, manifest: TableManifest, common: int) -> tuple[Integers, int]:
+def _bounded(
+    group: Integers, whole: Integers, outer: Integers, manifest: TableManifest, common: int
+) -> tuple[Integers, int]:
     """Integers of each row after the bound on its group, and the number of groups that were cut."""
-    g, bound = manifest.promise.granularity, manifest.promise.sensitivity
+    nested = manifest.zones.nested
+    noise = nested.noise if nested is not None else 1
+    g, bound = manifest.promise.granularity, manifest.promise.sensitivity * noise
     integers = whole * g // common
     order = np.argsort(group, kind="stable")
     starts = np.flatnonzero(np.diff(group[order], prepend=-1))
@@ -300,7 +328,12 @@ def _bounded(group: Integers, whole: Integers, manifest: TableManifest, common: 
     for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
         rows = order[start:end]
         entries = whole[rows].tolist()
-        squares = sum(entry * entry for entry in entries)
+        squares = sum((noise * entry) ** 2 for entry in entries)
+        if nested is not None:
+            sums = Counter[int]()
+            for above, entry in zip(outer[rows].tolist(), entries, strict=True):
+                sums[above] += entry if above != OUTSIDE else 0
+            squares += sum(one * one for one in sums.values())
         if squares * g * g <= (bound * common) ** 2:
             continue
         cut += 1

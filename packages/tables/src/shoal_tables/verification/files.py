@@ -24,10 +24,10 @@ from shoal.runtime.files import sha256_of
 from shoal.verification.leaks.active_pages import is_active
 from shoal.verification.leaks.identifiers import searchable_text
 from shoal.verification.leaks.raw_identifiers import RawIdentifiers
-from shoal_tables.definition.manifest import Files, Promise, TableManifest, read_table_manifest
+from shoal_tables.definition.manifest import NUMBERS, Files, Promise, TableManifest, read_table_manifest
 from shoal_tables.verification import zones as of_zones
 from shoal_tables.verification.statements import guessing_share
-from shoal_tables.verification.zones import Cells, ZoneFile
+from shoal_tables.verification.zones import OUTSIDE, Level, ZoneFile
 
 _FILES: Final = frozenset({Files.MANIFEST, Files.TABLE, Files.ZONES, Files.REPORT})
 _MOST_COUNTED: Final = 1 << 53
@@ -43,22 +43,29 @@ _HALF_BELOW: Final = 0.67449  # half of all normal errors are smaller than so ma
 _SIZES: Final = {1: 50, 2: 100, 3: 300}  # of the cells whose error a record states
 
 
-def read_folder(folder: Path) -> tuple[TableManifest, ZoneFile, pa.Table]:
-    """Manifest, zones and the table; InputError where it lacks cells."""
+def read_folder(folder: Path) -> tuple[TableManifest, ZoneFile, list[Level]]:
+    """Manifest, zones and tables; InputError where one lacks cells."""
     manifest, zones = read_table_manifest(folder), of_zones.read_zones(folder)
-    table = of_zones.read_table(folder / of_zones.table_file(folder), manifest)
-    if of_zones.cells_of(manifest, zones.names, table.num_rows) is None:
+    levels = of_zones.read_levels(folder, manifest, zones)
+    if not all(level.cells.n for level in levels):
         raise InputError(f"{folder} lacks cells; verify the table first")
-    return manifest, zones, table
+    return manifest, zones, levels
+
+
+def numbers_of(levels: Sequence[Level]) -> pa.Table:
+    """The columns of numbers of a table, and behind them those of its outer zones."""
+    return pa.concat_tables([level.table.select(NUMBERS) for level in levels], promote_options="permissive")
 
 
 def file_findings(folder: Path, manifest: TableManifest) -> Iterator[Finding]:
     """Find files that the manifest does not state, and files that changed since it was written."""
     form = of_zones.table_file(folder)
     allowed = _FILES if form == Files.TABLE else _FILES - {Files.TABLE} | {form, Files.PACKAGE}
+    nested = manifest.zones.nested is not None
+    tables = (Files.TABLE, *((Files.OUTER,) if nested else ()))
     yield from of_zones.export_findings(folder, manifest)
     for path in sorted(folder.iterdir()):
-        if path.name not in allowed:
+        if path.name not in allowed.union(tables[1:]):
             yield Finding("further-file", "the folder holds a file that is no part of a table")
     for name, digest in manifest.files.items():
         if name == Files.TABLE != form:
@@ -66,12 +73,14 @@ def file_findings(folder: Path, manifest: TableManifest) -> Iterator[Finding]:
         require_plain_file(folder / name)
         if sha256_of(folder / name) != digest:
             yield Finding("changed-file", f"{name} is not the file that the manifest states")
-    for name in (Files.TABLE, Files.ZONES, Files.REPORT):
+    for name in (*tables, Files.ZONES, Files.REPORT):
         if name not in manifest.files and (name != Files.REPORT or (folder / name).exists()):
             yield Finding("changed-file", f"the manifest states no digest of {name}")
+    parents = {"parent": pa.string()} if nested else {}
     weights = {} if manifest.zones.weights is None else {"weight": pa.float64()}
-    of_zone = {"zone": pa.string(), **weights, "geometry": pa.binary()}
-    for name, types in ((Files.TABLE, of_zones.column_types(manifest)), (Files.ZONES, of_zone)):
+    of_zone = {"zone": pa.string(), **parents, **weights, "geometry": pa.binary()}
+    for name in (*tables, Files.ZONES):
+        types = of_zone if name == Files.ZONES else of_zones.column_types(manifest)
         if not (folder / name).exists():
             continue
         schema = of_zones.read_table(folder / name).schema
@@ -154,28 +163,28 @@ def _number(text: str) -> float:
         return float("nan")
 
 
-def leak_findings(folder: Path, zones: Sequence[str], people: StoredPeople) -> Iterator[Finding]:
+def leak_findings(folder: Path, zones: ZoneFile, people: StoredPeople) -> Iterator[Finding]:
     """Find identifiers of the raw data in the texts of the folder."""
     texts = {
         path.name: searchable_text(path.read_text(encoding="utf-8", errors="replace"))
         for path in sorted(folder.iterdir())
         if path.suffix in {".json", ".html"} and path.is_file()
     }
-    texts[Files.ZONES] = "\n".join(zones)
+    texts[Files.ZONES] = "\n".join((*zones.names, *zones.outer))
     names = RawIdentifiers.of(people).relevant_names((), texts.values())
     for name, text in texts.items():
         if names.in_text(text):
             yield Finding("raw-identifiers", f"{name} holds identifiers of the raw data")
 
 
-def wrong_rows(name: str) -> Finding:
-    """The finding of a file with too few or too many rows."""
-    words = "zones, hours and days are public, and empty cells are cells"
-    return Finding("cells-differ", f"{name} has not one row for each cell; {words}")
-
-
-def cell_findings(table: pa.Table, cells: Cells, name: str, numbers: Sequence[str]) -> Iterator[Finding]:
+def cell_findings(level: Level, numbers: Sequence[str]) -> Iterator[Finding]:
     """Find cells that are absent, repeated or out of order, and columns that a table must not have."""
+    name, table, cells = level.file, level.table, level.cells
+    words = "zones, hours and days are public, and empty cells are cells"
+    wrong_rows = Finding("cells-differ", f"{name} has not one row for each cell; {words}")
+    if not cells.n:
+        yield wrong_rows
+        return
     expected = [*cells.keys, *numbers]
     if table.column_names != expected:
         further = len(set(table.column_names) - set(expected))
@@ -185,7 +194,7 @@ def cell_findings(table: pa.Table, cells: Cells, name: str, numbers: Sequence[st
         if absent:
             return
     if table.num_rows != cells.n:
-        yield wrong_rows(name)
+        yield wrong_rows
         return
     for column in cells.keys:
         texts = np.array(table[column].cast(pa.string()).to_pylist(), dtype=object)
@@ -211,17 +220,16 @@ def published_integers(table: pa.Table, granularity: int) -> tuple[Integers, lis
 
 
 def column_findings(
-    table: pa.Table, published: Integers, cells: Cells, manifest: TableManifest, zones: ZoneFile
+    levels: Sequence[Level], published: Integers, manifest: TableManifest, zones: ZoneFile, outer: Integers
 ) -> Iterator[Finding]:
     """Find counts of another draw, and columns that do not follow from the published counts alone."""
+    table = numbers_of(levels)
     totals = manifest.promise.totals
     drawn = [*published.tolist(), *([] if totals is None else [totals.before, totals.after])]
     if sha256(np.array(drawn, dtype="<i8").tobytes()).hexdigest() != manifest.counts_sha256:
         yield Finding("changed-file", "counts or totals are not those whose digest the manifest states")
     promise, g = manifest.promise, manifest.promise.granularity
-    numbers, spread = estimated(published, cells.keys, promise)
-    weights = zones.weights_of(len(published))
-    numbers, spread = numbers * weights, spread * weights
+    numbers, spread = estimated(published, levels, promise, zones.weights_of(len(outer)), outer)
     half, least = spread * promise.half_width, spread * promise.least_shown
     for kind, name, expected in (
         ("estimate-differs", "estimate", numbers / g),
@@ -255,20 +263,61 @@ def stated_scale(promise: Promise) -> float:
     return totals.before / totals.after
 
 
-def estimated(published: Integers, keys: Mapping[str, Integers], promise: Promise) -> tuple[Floats, Floats]:
+def estimated(
+    published: Integers, levels: Sequence[Level], promise: Promise, weights: Floats, outer: Integers
+) -> tuple[Floats, Floats]:
     """The estimate of each cell in the integers of the counts, and what multiplies sigma for it [n]."""
-    numbers, spread = published.astype(np.float64), np.ones(len(published))
-    if "origin" in keys:
-        hours_and_days = keys["hour"] * (int(keys["day"].max(initial=0)) + 1) + keys["day"]
-        opposite = np.lexsort((hours_and_days, keys["origin"], keys["destination"]))
-        total, apart = numbers + numbers[opposite], numbers - numbers[opposite]
-        for one in np.unique(hours_and_days):
-            cells = np.flatnonzero(hours_and_days == one)
-            keep = _true_share(total[cells], apart[cells], promise.sigma)
-            numbers[cells] = total[cells] / 2 + keep * apart[cells] / 2
-            spread[cells] = np.sqrt(0.5 + keep / 2)
+    measured, first = [], 0
+    for level in levels:
+        counts, first = published[first : first + level.cells.n], first + level.cells.n
+        measured.append(_likeliest(counts, level.cells.keys, promise.sigma * level.noise))
+    if len(levels) == 1:
+        parts = [(weights * numbers, weights**2 * squares) for numbers, squares in measured[0]]
+    else:
+        noise = levels[1].noise ** 2
+        parts = [
+            _agreeing(of_zones, (numbers, noise * squares), outer, weights)
+            for of_zones, (numbers, squares) in zip(*measured, strict=True)
+        ]
+    numbers, squares = (np.sum(column, axis=0) for column in zip(*parts, strict=True))
     scale = stated_scale(promise)
-    return scale * numbers, scale * spread
+    return scale * numbers, scale * np.sqrt(squares)
+
+
+def _likeliest(counts: Integers, keys: Mapping[str, Integers], sigma: int) -> list[tuple[Floats, Floats]]:
+    """Parts with independent errors that an estimate adds up, and their variances in squares of sigma."""
+    numbers = counts.astype(np.float64)
+    if "origin" not in keys:
+        return [(numbers, np.ones(len(counts)))]
+    hours_and_days = keys["hour"] * (int(keys["day"].max(initial=0)) + 1) + keys["day"]
+    opposite = np.lexsort((hours_and_days, keys["origin"], keys["destination"]))
+    total, apart, keep = numbers + numbers[opposite], numbers - numbers[opposite], np.ones(len(counts))
+    for one in np.unique(hours_and_days):
+        cells = np.flatnonzero(hours_and_days == one)
+        keep[cells] = _true_share(total[cells], apart[cells], sigma)
+    return [(total / 2, np.full(len(counts), 0.5)), (keep * apart / 2, keep / 2)]
+
+
+def _agreeing(
+    of_zones: tuple[Floats, Floats], of_outer: tuple[Floats, Floats], outer: Integers, weights: Floats
+) -> tuple[Floats, Floats]:
+    """Sums over zones and counts of outer zones, averaged by precision; zones share the rest by variance."""
+    (numbers, squares), (direct, square) = (map(np.copy, one) for one in (of_zones, of_outer))
+    order = np.argsort(outer, kind="stable")[int((outer == OUTSIDE).sum()) :]
+    starts = np.flatnonzero(np.diff(outer[order], prepend=OUTSIDE))
+    total, variance = (np.add.reduceat(one[order], starts) for one in (numbers, squares))
+    share = variance / np.where(variance + square > 0, variance + square, 1)  # of what was counted directly
+    best = share * direct + (1 - share) * total
+    own, place = squares[order], outer[order]
+    part = own / np.where(variance > 0, variance, 1)[place]  # of the error of their total
+    numbers[order] += part * (best - total)[place]
+    squares[order] = own * (1 - part) + part**2 * (share * square)[place]
+    of_cell = weights[order]
+    apart = of_cell**2 * own - of_cell * own * np.add.reduceat(of_cell * part, starts)[place]
+    together = np.add.reduceat(of_cell * part, starts) ** 2 * share * square
+    sums = np.add.reduceat(of_cell * numbers[order], starts)
+    errors = np.maximum(np.add.reduceat(apart, starts) + together, 0)
+    return np.append(weights * numbers, sums), np.append(weights**2 * squares, errors)
 
 
 def _true_share(total: Floats, apart: Floats, sigma: int) -> Floats:

@@ -7,7 +7,7 @@ below is exact or too large. The tests share one probability, ``REFUSED``, by wh
 
 import itertools
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -47,14 +47,28 @@ class Outcome:
     message: str
 
 
-def noise_findings(cells: NoisyCells) -> list[Finding]:
-    """Find what noise of the stated kind would show at most once in 10,000 tables."""
+def noise_findings(cells: NoisyCells, levels: int = 1) -> list[Finding]:
+    """Find what noise of the stated kind shows at most once in 10,000 tables; levels share the chance."""
     if not len(cells.noise):
         return []
-    return [Finding(one.kind, one.message) for one in outcomes(cells) if one.probability < _OF_A_FAMILY]
+    allowed = _OF_A_FAMILY / levels
+    return [Finding(one.kind, one.message) for one in outcomes(cells) if one.probability < allowed]
 
 
-def totals_findings(noise: Integers, sigma: int) -> list[Finding]:
+def shared_findings(inner: NoisyCells, outer: NoisyCells, outer_of: Integers) -> Iterator[Finding]:
+    """Find noise of outer zones that is that of the zones, or adds it up. outer_of: of each cell, or -1."""
+    z, above = normal_scores(inner), normal_scores(outer)
+    inside = outer_of >= 0
+    sums = np.bincount(outer_of[inside], z[inside], len(above)) / np.sqrt(np.bincount(outer_of[inside]))
+    added = _tail_of_pairs(abs(float(above @ sums)), len(above))
+    repeated = (one.probability for one in _repetition(np.append(z, above), replace(inner, keys={})))
+    if (
+        min(added, *repeated) < _OF_A_FAMILY / 6
+    ):  # of the half for both levels, each of three tests has a third
+        yield Finding("noise-shared", "cells of outer zones share the noise of cells of zones")
+
+
+def totals_findings(noise: Integers, sigma: int, levels: int = 1) -> list[Finding]:
     """Find totals with too much or too little noise, in at most one of 10,000 true tables."""
     far = 2 * special.ndtr(-(np.abs(noise) - 0.5) / sigma)  # one step of the discrete distribution at most
     near = 1 - 2 * special.ndtr(-(np.abs(noise) + 0.5) / sigma)
@@ -65,7 +79,7 @@ def totals_findings(noise: Integers, sigma: int) -> list[Finding]:
         (near.max() ** len(noise), "the totals have far less noise than stated"),
         (shared, "the totals share their noise"),
     )
-    allowed = _OF_A_FAMILY / len(tests)
+    allowed = _OF_A_FAMILY / len(tests) / levels
     return [Finding("totals-differ", words) for probability, words in tests if probability < allowed]
 
 

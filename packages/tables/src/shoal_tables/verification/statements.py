@@ -179,13 +179,17 @@ def _is_of_one_trip(manifest: TableManifest) -> bool:
     if manifest.table not in tables or manifest.unit_of_protection != terms.EACH_TRIP or not manifest.day_of:
         return False
     fewest, bound = int(Frame.of(manifest).n_dates.min()), manifest.promise.sensitivity
-    longest = cells * manifest.promise.granularity**2
-    return ((bound - 1) * fewest) ** 2 < longest <= (bound * fewest) ** 2
+    granularity, nested = manifest.promise.granularity, manifest.zones.nested
+    noise = nested.noise if nested else 1
+    longest = (cells * noise**2 + (cells**2 if nested else 0)) * granularity**2
+    return ((bound - 1) * fewest * noise) ** 2 < longest <= (bound * fewest * noise) ** 2
 
 
 def _of_kinds(manifest: TableManifest) -> Iterator[Statement]:
     """What decides nothing in such a table, and what it cannot count."""
-    stated = manifest.zones.model_dump(exclude={"kind", "n_zones", "crs", "weights"}, exclude_none=True)
+    stated = manifest.zones.model_dump(
+        exclude={"kind", "n_zones", "crs", "weights", "nested"}, exclude_none=True
+    )
     words = f"zones of the kind {manifest.zones.kind} state something else"
     yield stated.keys() != _OF_ZONES[manifest.zones.kind], "zones-differ", words
     trips, homes, flows = manifest.trips, manifest.table == "homes", manifest.table == "flows"

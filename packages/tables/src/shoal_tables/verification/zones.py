@@ -28,11 +28,17 @@ OUTSIDE: Final = -1
 
 @dataclass(frozen=True)
 class ZoneFile:
-    """The names of the zones, in their order, their geometries as WKB, and their weights."""
+    """The names of the zones, in their order, their geometries as WKB, their weights, and outer zones."""
 
     names: tuple[str, ...]
     geometries: list[Any]
     weights: Floats  # 1 without a column of them
+    parents: tuple[str, ...]  # of each zone, none without a column of them
+
+    @property
+    def outer(self) -> tuple[str, ...]:
+        """The names of the outer zones, in the order in which zones name them."""
+        return tuple(dict.fromkeys(self.parents))
 
     def weights_of(self, n_cells: int) -> Floats:
         """The weight of the zone of each cell; of a flow, where it begins."""
@@ -50,7 +56,9 @@ def read_zones(folder: Path) -> ZoneFile:
         weights = np.ones(len(table))
         if "weight" in table.column_names:
             weights = table["weight"].cast(pa.float64()).to_numpy()
-        return ZoneFile(tuple(map(str, table["zone"].to_pylist())), geometries, weights)
+        parents = table["parent"].to_pylist() if "parent" in table.column_names else ()
+        names = tuple(map(str, table["zone"].to_pylist()))
+        return ZoneFile(names, geometries, weights, tuple(str(one or "") for one in parents))
     except (OSError, KeyError, ValueError, TypeError, shapely.errors.GEOSException) as error:
         raise InputError(f"{folder / Files.ZONES} cannot be read as a table of zones") from error
 
@@ -93,6 +101,10 @@ def zone_findings(zones: ZoneFile, manifest: TableManifest) -> Iterator[Finding]
         yield Finding("zones-differ", "zones.parquet has other zones than the manifest states, or one twice")
     elif grid.kind == "grid" and names != squares:
         yield Finding("zones-differ", "the zones are not the squares of the stated grid, row by row")
+    elif len(zones.outer) != (grid.nested.n_zones if grid.nested else 0):
+        yield Finding("zones-differ", "zones.parquet has other outer zones than the manifest states")
+    elif not {"", *names}.isdisjoint(zones.parents):
+        yield Finding("zones-differ", "a zone has no outer zone, or one that is a zone itself")
     elif not ((zones.weights > 0) & np.isfinite(zones.weights)).all():
         yield Finding("zones-differ", "a weight of a zone is not a number above 0")
     else:
@@ -172,15 +184,37 @@ class Cells:
     @property
     def n(self) -> int:
         """The number of cells."""
-        return len(next(iter(self.keys.values())))
+        return len(next(iter(self.keys.values()), ()))
 
     def texts(self, name: str) -> Any:
         """The value of a key in each cell."""
         return np.array(self.labels[name], dtype=object)[self.keys[name]]
 
 
-def cells_of(manifest: TableManifest, zones: Sequence[str], rows: int) -> Cells | None:
-    """All cells of a table, empty ones too; None where there are not as many rows."""
+@dataclass(frozen=True)
+class Level:
+    """A table of zones or of outer zones, with its cells and the deviation of its noise in sigmas."""
+
+    file: str
+    table: pa.Table
+    cells: Cells
+    noise: int
+
+
+def read_levels(folder: Path, manifest: TableManifest, zones: ZoneFile) -> list[Level]:
+    """The table, and with outer zones theirs; without cells where it has not a row for each of them."""
+    places = [(Files.TABLE, table_file(folder), zones.names, 1)]
+    if manifest.zones.nested is not None:
+        places.append((Files.OUTER, Files.OUTER, zones.outer, manifest.zones.nested.noise))
+    levels = []
+    for name, file, names, noise in places:
+        table = read_table(folder / file, manifest)
+        levels.append(Level(name, table, cells_of(manifest, names, table.num_rows), noise))
+    return levels
+
+
+def cells_of(manifest: TableManifest, zones: Sequence[str], rows: int | None = None) -> Cells:
+    """All cells of a table, empty ones too; none where there are not as many rows."""
     all_labels: dict[str, Sequence[str]] = {
         "zone": zones,
         "origin": zones,
@@ -192,8 +226,8 @@ def cells_of(manifest: TableManifest, zones: Sequence[str], rows: int) -> Cells 
     labels = {name: all_labels[name] for name in manifest.columns}
     sizes = [len(one) for one in labels.values()]
     none = prod(sizes[1:]) if manifest.table == "flows" else 0  # no trip ends where it begins
-    if rows != prod(sizes) - none:
-        return None
+    if rows not in (None, prod(sizes) - none):
+        return Cells({}, {})
     numbers = np.indices(sizes).reshape(len(labels), -1)
     if manifest.table == "flows":
         numbers = numbers[:, numbers[0] != numbers[1]]
@@ -263,7 +297,7 @@ def _from_omx(path: Path, manifest: TableManifest) -> pa.Table:
             matrices = [_matrix(data, f"{name} {one}", n)[~np.eye(n, dtype=bool)] for one in slices]
             columns[name] = np.stack(matrices, axis=1).ravel()
     cells = cells_of(manifest, zones, len(columns["count"]))
-    if cells is None:
+    if not cells.keys:
         raise ValueError("other cells")
     shown = pa.array(columns["shown"], from_pandas=True).cast(pa.int64())
     return pa.table({**{name: cells.texts(name) for name in cells.keys}, **columns, "shown": shown})
