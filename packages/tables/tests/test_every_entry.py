@@ -28,6 +28,7 @@ ACCEPTED: Final = {
     "trips.radius_m": SAME_COUNTS,
     "trips.least_s": SAME_COUNTS,
     "zones.source": "the name of a file, as the verdict says; its digest and its shapes are stated",
+    "zones.nested.source": "the name of a file, as zones.source; the outer zones are in zones.parquet",
     "zones.source_sha256": "the digest of a file that the verifier does not have, as the verdict says",
     "reading.not_after_s": "the day of the reading; a later day drops no further row",
     "reading.columns": "read again as the manifest says, it gives the same rows",
@@ -50,8 +51,10 @@ def flows(folder: Path) -> tuple[Any, Path, dict[str, Path]]:
 
 
 def presence(folder: Path) -> tuple[Any, Path, dict[str, Path]]:
-    """Presence in polygons of a file, with a record to sign, not for publication."""
-    made = make(folder, rules_of("presence", zones=polygons_of(folder, AREA)))
+    """Presence in polygons of a file, in two outer zones, with a record to sign, not for publication."""
+    nested = folder / "nested.csv"
+    nested.write_text("zone,parent\nside 0,south\nside 1,south\nside 2,north\nside 3,north\n")
+    made = make(folder, rules_of("presence", zones=polygons_of(folder, AREA).nested_by(nested)))
     return city(), made.folder, {"secret": folder / "counts.parquet"}
 
 
@@ -110,7 +113,7 @@ def test_no_entry_of_a_manifest_can_be_changed_but_those_of_one_list(
             return False
 
     monkeypatch.setattr(checking, "people_on_disk", read_once)
-    monkeypatch.setattr(checking, "noise_findings", lambda _: [])  # slow, and would find more
+    monkeypatch.setattr(checking, "noise_findings", lambda *_: [])  # slow, and would find more
     with TemporaryDirectory() as scratch:
         assert checking.verify_table(raw, folder, **further).verdict.holds
         accepted = {

@@ -19,7 +19,7 @@ from shoal_tables.making.calibration import cost_of, promise_of
 from shoal_tables.making.ledger import registry_rows
 from shoal_tables.making.rules import DaysKind
 from shoal_tables.verification.checking import verify_table
-from table_cases import AREA, FIRST, LAST, make, rules_of
+from table_cases import AREA, FIRST, LAST, make, nested, rules_of
 
 COLUMNS = ("ride_id", "started_at", "ended_at", "start_lat", "start_lng", "end_lat", "end_lng")
 
@@ -71,6 +71,18 @@ def test_a_table_of_trips_holds_and_states_its_unit_and_bound(
     found = verify_table(str(rides), made.folder, secret=tmp_path / "counts.parquet")
     assert found.verdict.holds, found.verdict.findings
     assert (found.units_over == 0) == (source != CHOSEN)
+
+
+@pytest.mark.parametrize(("table", "bound"), [("flows", 1.25**0.5 / 3), ("presence", 3**0.5 / 3)])
+def test_a_bound_of_trips_holds_for_outer_zones_as_well(
+    tmp_path: Path, rides: Path, table: Kind, bound: float
+) -> None:
+    """Both ends of a trip may lie in one outer zone, whose counts are half as long."""
+    rules = rules_of(table, day_of=days_of("typical", FIRST, LAST), zones=nested(tmp_path, 4000))
+    made = make(tmp_path, rules, source=str(rides))
+    assert made.manifest.promise.bound == pytest.approx(bound, abs=1e-3)
+    found = verify_table(str(rides), made.folder, secret=tmp_path / "counts.parquet")
+    assert (found.verdict.findings, found.units_over) == ((), 0)
 
 
 def test_a_trip_of_a_day_and_more_is_within_the_bound_of_its_two_ends(tmp_path: Path) -> None:

@@ -78,3 +78,18 @@ def weighted(folder: Path, side_m: float) -> Any:
     rows = [f"{name},{number / 2}" for number, name in enumerate(zones.names, 1)]
     file.write_text("\n".join(["zone,weight", *rows]))
     return zones.weighted_by(file)
+
+
+def nested(folder: Path, side_m: float, squares: int = 3) -> Any:
+    """Squares of the city in outer zones of so many squares in a row, by a file of the user's."""
+    return nested_in(folder, grid_zones(side_m, AREA), squares)
+
+
+def nested_in(folder: Path, zones: Any, squares: int = 3) -> Any:
+    """Squares in outer zones, by a file of the user's."""
+    columns, file = zones.statement.columns, folder / "nested.csv"
+    places = (divmod(number, columns) for number in range(len(zones.names)))
+    parents = (f"outer {row // squares} {column // squares}" for row, column in places)
+    rows = [f"{name},{parent}" for name, parent in zip(zones.names, parents, strict=True)]
+    file.write_text("\n".join(["zone,parent", *rows]))
+    return zones.nested_by(file)

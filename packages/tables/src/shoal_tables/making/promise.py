@@ -162,7 +162,9 @@ def estimate(rules: Rules, noisy: Integers, promise: Promise) -> tuple[Floats, F
     )
     for outer, level in zip(of_outer, rules.levels[1:], strict=True):
         measured = [(numbers, level.noise**2 * variances) for numbers, variances in outer]
-        parts = [_consistent(rules, *both) for both in zip(parts, measured, strict=True)]
+        parts = [
+            consistent(rules.outer_cell, rules.weights, *both) for both in zip(parts, measured, strict=True)
+        ]
         scale = np.append(scale, np.full(level.rules.n_cells, scale_of(promise)))
     numbers, variances = (sum(column[1:], column[0]) for column in zip(*parts, strict=True))
     return scale * numbers, scale * np.sqrt(variances)
@@ -189,29 +191,27 @@ def _parts(rules: Rules, noisy: Integers, sigma: int) -> Parts:
     return [(halves[0].ravel(), np.full(noisy.shape, 0.5)), (halves[1].ravel(), weight.ravel() / 2)]
 
 
-def _consistent(
-    rules: Rules, inner: tuple[Floats, Floats], outer: tuple[Floats, Floats]
+def consistent(
+    outer_cell: Integers, weights: Floats, inner: tuple[Floats, Floats], outer: tuple[Floats, Floats]
 ) -> tuple[Floats, Floats]:
     """Numbers of zones that add up to those of outer zones, then their sums: generalized least squares.
 
     This is the closed form for a tree of two levels in which all errors are independent.
     """
     (numbers, variances), (measured, further) = inner, outer
-    inside = np.flatnonzero(rules.outer_cell != OUTSIDE)
-    cell, weights = rules.outer_cell[inside], rules.weights[inside]
+    inside = np.flatnonzero(outer_cell != OUTSIDE)
+    cell, weight, of_zone = outer_cell[inside], weights[inside], variances[inside]
 
     def added(values: Floats) -> Floats:
         return np.bincount(cell, values, len(measured)).astype(np.float64)
 
-    of_zone = variances[inside]
     both = added(of_zone) + further
     gain = np.divide(1, both, out=np.zeros_like(both), where=both > 0)  # 0: both are certain, and agree
     fitted, left = numbers.copy(), variances.copy()
     fitted[inside] += of_zone * (gain * (measured - added(numbers[inside])))[cell]
     left[inside] -= of_zone**2 * gain[cell]
-    sums = added(weights * fitted[inside])
-    errors = added(weights**2 * of_zone) - added(weights * of_zone) ** 2 * gain
-    return np.append(fitted, sums), np.append(left, np.maximum(errors, 0))
+    errors = added(weight**2 * of_zone) - added(weight * of_zone) ** 2 * gain
+    return np.append(fitted, added(weight * fitted[inside])), np.append(left, np.maximum(errors, 0))
 
 
 SIZES: Final = (50, 100, 300)

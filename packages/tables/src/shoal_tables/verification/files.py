@@ -276,7 +276,7 @@ def estimated(
     else:
         noise = levels[1].noise ** 2
         parts = [
-            _agreeing(of_zones, (numbers, noise * squares), outer, weights)
+            agreeing(of_zones, (numbers, noise * squares), outer, weights)
             for of_zones, (numbers, squares) in zip(*measured, strict=True)
         ]
     numbers, squares = (np.sum(column, axis=0) for column in zip(*parts, strict=True))
@@ -298,7 +298,7 @@ def _likeliest(counts: Integers, keys: Mapping[str, Integers], sigma: int) -> li
     return [(total / 2, np.full(len(counts), 0.5)), (keep * apart / 2, keep / 2)]
 
 
-def _agreeing(
+def agreeing(
     of_zones: tuple[Floats, Floats], of_outer: tuple[Floats, Floats], outer: Integers, weights: Floats
 ) -> tuple[Floats, Floats]:
     """Sums over zones and counts of outer zones, averaged by precision; zones share the rest by variance."""

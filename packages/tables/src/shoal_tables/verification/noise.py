@@ -7,7 +7,7 @@ below is exact or too large. The tests share one probability, ``REFUSED``, by wh
 
 import itertools
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -55,17 +55,14 @@ def noise_findings(cells: NoisyCells, levels: int = 1) -> list[Finding]:
     return [Finding(one.kind, one.message) for one in outcomes(cells) if one.probability < allowed]
 
 
-def shared_findings(inner: NoisyCells, outer: NoisyCells, outer_of: Integers) -> Iterator[Finding]:
-    """Find noise of outer zones that is that of the zones, or adds it up. outer_of: of each cell, or -1."""
-    z, above = normal_scores(inner), normal_scores(outer)
-    inside = outer_of >= 0
-    sums = np.bincount(outer_of[inside], z[inside], len(above)) / np.sqrt(np.bincount(outer_of[inside]))
-    added = _tail_of_pairs(abs(float(above @ sums)), len(above))
-    repeated = (one.probability for one in _repetition(np.append(z, above), replace(inner, keys={})))
-    if (
-        min(added, *repeated) < _OF_A_FAMILY / 6
-    ):  # of the half for both levels, each of three tests has a third
-        yield Finding("noise-shared", "cells of outer zones share the noise of cells of zones")
+def shared_findings(inner: NoisyCells, outer: NoisyCells, outer_of: Integers) -> list[Finding]:
+    """Find noise of outer zones that adds up that of the zones, or is that of the first cells."""
+    z, above, inside = normal_scores(inner), normal_scores(outer), outer_of >= 0
+    sums = np.bincount(outer_of[inside], z[inside]) / np.sqrt(np.bincount(outer_of[inside]))
+    total = max(abs(float(above @ other)) for other in (sums, z[: len(above)]))
+    if 2 * _tail_of_pairs(total, len(above)) >= _OF_A_FAMILY / 2:  # the other half is that of the totals
+        return []
+    return [Finding("noise-shared", "cells of outer zones share the noise of cells of zones")]
 
 
 def totals_findings(noise: Integers, sigma: int, levels: int = 1) -> list[Finding]:
