@@ -3,6 +3,7 @@
     ./dev bench tables bounds          # errors with several bounds, of 100,000 other synthetic people
     ./dev bench tables [--people 100000] [--seeds 5]
     ./dev bench tables floor           # what noise alone and the bound alone do to flows, for several bounds
+    ./dev bench tables nested          # zones of 2 km in outer zones of 8 km, with noise of their own or not
 
 Errors are those of estimates with the shipped bounds, which were measured on other synthetic people (another
 seed). The true counts are those without a bound and without noise.
@@ -12,6 +13,7 @@ import argparse
 import tempfile
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -162,6 +164,46 @@ def print_floor(people: StoredPeople, seeds: int) -> None:
             print(f"{days}, bound {bound:g}: % off by noise {shown[0]}, by the bound {shown[1]}", flush=True)
 
 
+def print_nested(folder: Path, people: StoredPeople, seeds: int) -> None:
+    """Errors of squares of 2 km, and of the squares of 8 km that they lie in, as sums and with own noise."""
+    for table in ("flows", "presence"):
+        plain = rules_of(table, "typical day, person")
+        columns, file = plain.zones.statement.columns or 1, folder / "nested.csv"
+        places = (divmod(number, columns) for number in range(len(plain.zones.names)))
+        parents = (f"outer {row // 4} {column // 4}" for row, column in places)
+        rows = (f"{name},{parent}" for name, parent in zip(plain.zones.names, parents, strict=True))
+        file.write_text("\n".join(["zone,parent", *rows]))
+        nested = replace(plain, zones=plain.zones.nested_by(file))
+        unit, cell, number = contributed(people, plain)
+        true = np.bincount(cell, values(plain, cell, number), minlength=plain.n_cells)
+        for name, rules in (("sums of zones", plain), ("noise of their own", nested)):
+            noise = promise_of(rules, Privacy(epsilon=1.0))
+            parts = clip(unit, number, rules, cell, noise)
+            counts = rules.with_sums(np.bincount(cell, parts[1], plain.n_cells).astype(np.int64))
+            totals = noise.totals.model_copy(  # type: ignore[union-attr]  # only homes have none
+                update={"before": parts[0].sum(), "after": parts[1].sum()}
+            )
+            promise = noise.model_copy(update={"totals": totals})
+            found = []
+            for seed in range(seeds):
+                rng = Randomness.for_research(seed)
+                noisy = [
+                    add_noise(counts[one.cells], one.noise * noise.sigma, one.noise * noise.sensitivity, rng)
+                    for one in rules.levels
+                ]
+                numbers = estimate(rules, np.concatenate(noisy), promise)[0][: plain.n_cells]
+                numbers = numbers / noise.granularity
+                levels = zip(_both(nested, numbers), _both(nested, true), strict=True)
+                found.append([error for one in levels for error in errors(*one)])
+            shown = [f"{100 * error:5.1f}" for error in np.mean(found, axis=0)]
+            print(f"{table}, {name}: % off, zones {shown[:3]}, outer zones {shown[3:]}", flush=True)
+
+
+def _both(nested: Rules, numbers: Numbers) -> tuple[Numbers, Numbers]:
+    inside = nested.outer_cell >= 0
+    return numbers, np.bincount(nested.outer_cell[inside], numbers[inside])
+
+
 def errors(counts: Numbers, true: Numbers) -> list[float]:
     """The median relative error of cells by their true size."""
     found = []
@@ -191,7 +233,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("what", nargs="?", choices=("bounds", "errors", "floor"), default="errors")
+    parser.add_argument("what", nargs="?", choices=("bounds", "errors", "floor", "nested"), default="errors")
     parser.add_argument("--people", type=int, default=None)
     parser.add_argument("--seeds", type=int, default=5)
     asked = parser.parse_args()
@@ -205,6 +247,9 @@ def main() -> None:
             return
         if asked.what == "floor":
             print_floor(people, asked.seeds)
+            return
+        if asked.what == "nested":
+            print_nested(Path(folder), people, asked.seeds)
             return
         print_errors(people, asked.seeds)
         print_time(people)
