@@ -96,7 +96,8 @@ def sums_in(rules: Rules, values: Floats) -> Floats:
     """The sums over cells in each cell of outer zones, by names."""
     assert rules.zones.parents is not None
     assert rules.outer is not None
-    parent_of = dict(zip(rules.zones.names, rules.zones.parents, strict=True))
+    parents = [rules.outer.zones.names[place] for place in rules.zones.parents]
+    parent_of = dict(zip(rules.zones.names, parents, strict=True))
 
     def cells(one: Rules, rename: dict[str, str]) -> list[tuple[str, ...]]:
         labels, codes = one.labels(), one.codes()

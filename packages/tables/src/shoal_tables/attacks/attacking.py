@@ -7,7 +7,7 @@ who share cells are right or wrong together: intervals count as many victims as 
 """
 
 from dataclasses import asdict, dataclass
-from math import log, prod
+from math import log
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,7 +21,7 @@ from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal_tables.definition.manifest import TableManifest
-from shoal_tables.verification.contributions import Frame, outer_cells, people_on_disk, unit_vectors
+from shoal_tables.verification.contributions import added_up, outer_cells, people_on_disk, unit_vectors
 from shoal_tables.verification.files import numbers_of, published_integers, read_folder
 from shoal_tables.verification.statements import guessing_share, reading_of
 from shoal_tables.verification.zones import OUTSIDE
@@ -150,6 +150,7 @@ class Victims:
     counts: Integers
     counts_unbounded: Integers
     noise: Integers  # the deviation of each cell's noise in sigmas: more than 1 for outer zones, at the end
+    outer: Integers  # the cell of outer zones that adds up each cell, or -1
 
     def products(self, values: Floats) -> Floats:
         """For each victim, the sum of contributions times the values of their cells, both by their noise."""
@@ -207,7 +208,7 @@ def attack_table(
         for name in ("unit", "cell", "bounded", "unbounded")
     }
     rng = rng or Randomness.from_system()
-    victims = _victims(_with_outer(everybody, outer_cells(manifest, zones)), noise, tries, rng)
+    victims = _victims(everybody, outer_cells(manifest, zones), noise, tries, rng)
     games, changed = play_all(published, victims, manifest, threshold)
     if earlier is not None:
         games.append(_erasure(Path(earlier), published, victims, manifest))
@@ -239,7 +240,8 @@ def play_all(
     length, n = np.sqrt(victims.squares), _independent(victims)
     gap = length / promise.sigma
     known = victims.products((published - victims.counts).astype(np.float64)) / length / promise.sigma
-    unlike = victims.products(published - expected(published, manifest)) / length / promise.sigma
+    likely = added_up(expected(published[: len(victims.outer)], manifest), victims.outer)
+    unlike = victims.products(published - likely) / length / promise.sigma
     told = victims.counts_unbounded[victims.cell] >= threshold * promise.granularity  # before or after
     changed: Any = np.bincount(victims.number, told & (victims.people > 0), victims.n) > 0
     by_all = "knows everything about everybody else, and the victim's contribution"
@@ -309,20 +311,16 @@ def _erasure(folder: Path, published: Integers, victims: Victims, manifest: Tabl
     )
 
 
-def _with_outer(everybody: dict[str, Integers], outer: Integers) -> dict[str, Integers]:
-    """The contributions of units to cells, then to cells of outer zones, each the sum of one unit's."""
+def _victims(
+    everybody: dict[str, Integers], outer: Integers, noise: Integers, most: int, rng: Randomness
+) -> Victims:
     above = outer[everybody["cell"]]
-    pairs = np.stack([everybody["unit"], above + len(outer)], axis=1)[above != OUTSIDE]
+    pairs = np.stack([everybody["unit"], len(outer) + above], axis=1)[above != OUTSIDE]
     groups, place = np.unique(pairs, axis=0, return_inverse=True)
-    rows = dict(zip(("unit", "cell"), groups.T, strict=True))
+    rows = dict(zip(("unit", "cell"), groups.T, strict=True))  # of outer zones, the sums of each unit
     for name in ("bounded", "unbounded"):
-        rows[name] = np.zeros(len(groups), dtype=np.int64)
-        np.add.at(rows[name], place.ravel(), everybody[name][above != OUTSIDE])
-    return {name: np.append(column, rows[name]) for name, column in everybody.items()}
-
-
-def _victims(everybody: dict[str, Integers], noise: Integers, most: int, rng: Randomness) -> Victims:
-    unit, cell, integers, people = everybody.values()
+        rows[name] = np.bincount(place.ravel(), everybody[name][above != OUTSIDE]).astype(np.int64)
+    unit, cell, integers, people = (np.append(column, rows[name]) for name, column in everybody.items())
     counts, unbounded = np.zeros(len(noise), dtype=np.int64), np.zeros(len(noise), dtype=np.int64)
     np.add.at(counts, cell, integers)
     np.add.at(unbounded, cell, people)
@@ -343,19 +341,13 @@ def _victims(everybody: dict[str, Integers], noise: Integers, most: int, rng: Ra
         counts=counts,
         counts_unbounded=unbounded,
         noise=noise,
+        outer=outer,
     )
 
 
 def expected(published: Integers, manifest: TableManifest) -> Floats:
     """Each count from the sums of its row and its column without itself, as if these were independent."""
-    n, nested = prod(Frame.of(manifest).shape), manifest.zones.nested
-    of_zones = _expected(published[:n], manifest, manifest.zones.n_zones)
-    if nested is None:
-        return of_zones
-    return np.append(of_zones, _expected(published[n:], manifest, nested.n_zones))
-
-
-def _expected(published: Integers, manifest: TableManifest, zones: int) -> Floats:
+    zones = manifest.zones.n_zones
     counts = np.maximum(published, 0).astype(np.float64)
     if manifest.table == "homes":
         return np.asarray((counts.sum() - counts) / max(zones - 1, 1))

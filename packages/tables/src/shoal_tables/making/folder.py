@@ -73,7 +73,7 @@ def write_zones(zones: ZoneSet, path: Path) -> None:
         "bbox": [float(edge) for edge in shapely.total_bounds(zones.shapes)],
     }
     geo = {"version": "1.1.0", "primary_column": "geometry", "columns": {"geometry": about}}
-    parents = {} if zones.parents is None else {"parent": list(zones.parents)}
+    parents = {} if zones.outer is None else {"parent": np.array(zones.outer.names)[zones.parents]}
     weights = {} if zones.weights is None else {"weight": list(zones.weights)}
     shapes = pa.array(shapely.to_wkb(zones.shapes).tolist())
     table = pa.table({"zone": list(zones.names), **parents, **weights, "geometry": shapes})

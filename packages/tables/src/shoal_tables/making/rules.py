@@ -176,14 +176,7 @@ class Rules:
     @cached_property
     def outer(self) -> "Rules | None":
         """The same table of the outer zones; None without them."""
-        facts, parents = self.zones.statement, self.zones.parents
-        if facts.nested is None or parents is None:
-            return None
-        statement = facts.model_copy(update={"n_zones": facts.nested.n_zones, "nested": None})
-        zones = ZoneSet(
-            statement=statement, plane=self.zones.plane, names=tuple(dict.fromkeys(parents)), shapes=()
-        )
-        return replace(self, zones=zones)
+        return None if self.zones.outer is None else replace(self, zones=self.zones.outer)
 
     @cached_property
     def levels(self) -> tuple["Level", ...]:
@@ -199,26 +192,20 @@ class Rules:
         """int64 [cells]: the cell of outer zones that adds up each cell; -1 for trips within one of them."""
         if self.outer is None or self.zones.parents is None:
             return np.full(self.n_cells, OUTSIDE)
-        place = {name: number for number, name in enumerate(self.outer.zones.names)}
-        outer_zone = np.array([place[parent] for parent in self.zones.parents])
-        codes = {
-            name: outer_zone[code] if name in ZONE_COLUMNS else code for name, code in self.codes().items()
-        }
-        if self.table != "flows":
-            return np.ravel_multi_index(tuple(codes.values()), self.outer.shape)
-        within = codes["origin"] == codes["destination"]
-        codes["destination"] -= codes["destination"] > codes["origin"]
-        cell = np.ravel_multi_index(tuple(codes.values()), self.outer.shape, mode="clip")
+        codes, within = self.codes(), np.zeros(self.n_cells, dtype=np.bool_)
+        for name in codes.keys() & ZONE_COLUMNS:
+            codes[name] = self.zones.parents[codes[name]]
+        if self.table == "flows":
+            within = codes["origin"] == codes["destination"]
+            codes["destination"] -= codes["destination"] > codes["origin"]
+        cell = np.ravel_multi_index(tuple(codes.values()), self.outer.shape, mode="clip")  # within, of none
         return np.where(within, OUTSIDE, cell)
 
     def with_sums(self, counts: Integers) -> Integers:
         """Counts of all cells, and behind them those of the cells of outer zones, which are their sums."""
-        if self.outer is None:
-            return counts
-        sums = np.zeros(self.outer.n_cells, dtype=np.int64)
         inside = self.outer_cell != OUTSIDE
-        np.add.at(sums, self.outer_cell[inside], counts[inside])
-        return np.concatenate([counts, sums])
+        sums = np.bincount(self.outer_cell[inside], counts[inside])  # exact: whole numbers below 2^53
+        return np.append(counts, sums.astype(np.int64))
 
     def labels(self) -> dict[str, tuple[str, ...]]:
         """The values of each column of cells, in order; of flows also the origin itself as a destination."""

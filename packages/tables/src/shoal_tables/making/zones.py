@@ -39,16 +39,11 @@ class ZoneSet:
     shapes: Any  # [n] of shapely, squares on the plane, others in statement.crs
     notes: tuple[str, ...] = ()  # for the publisher, such as gaps between polygons
     weights: tuple[float, ...] | None = None  # of each zone, public
-    parents: tuple[str, ...] | None = None  # the outer zone of each zone, public
+    outer: "ZoneSet | None" = None  # outer zones, public, without shapes
+    parents: Integers | None = None  # the position of each zone's outer zone
 
     def weighted_by(self, path: Path) -> "ZoneSet":
-        """The zones with the weights of a CSV file with the columns ``zone`` and ``weight``.
-
-        Raises
-        ------
-        InputError
-            For a zone that is none, repeats or is absent, and for a weight that is not above 0.
-        """
+        """The zones with the weights of a CSV file with the columns ``zone`` and ``weight``."""
         weight_of = read_two_columns(path, ("zone", "weight"), f"{self.names[0]},1.5", str, _weight)
         self._require_each(path, weight_of, "weight")
         statement = self.statement.model_copy(update={"weights": path.name})
@@ -58,36 +53,31 @@ class ZoneSet:
         )
 
     def nested_by(self, path: Path) -> "ZoneSet":
-        """The zones with the outer zones of a file with the columns ``zone`` and ``parent``.
-
-        Raises
-        ------
-        InputError
-            For a zone that is none, repeats or has no outer zone, and for more than two levels.
-        """
+        """The zones in the outer zones of a CSV or Parquet file with the columns ``zone`` and ``parent``."""
         parent_of = read_parents(path)
-        twice = sorted((set(self.names) | set(parent_of)) & set(parent_of.values()))
-        if twice:
+        if twice := (set(self.names) | set(parent_of)).intersection(parent_of.values()):
             raise InputError(
-                f"{path} names {twice[0]} as a zone and as an outer zone; give two levels, and outer zones "
+                f"{path} names {min(twice)} as a zone and as an outer zone; give two levels, and outer zones "
                 "names of their own"
             )
         self._require_each(path, parent_of, "parent")
-        n, source = len(set(parent_of.values())), path.name
-        nested = Nested(source=source, n_zones=n, noise=OUTER_NOISE)
+        parents = [parent_of[name] for name in self.names]
+        names = tuple(dict.fromkeys(parents))
+        nested = Nested(source=path.name, n_zones=len(names), noise=OUTER_NOISE)
         note = (
-            f"the noise of the {n} outer zones of {source} is {OUTER_NOISE} times as large as that of the "
-            "zones; one bound and one epsilon hold for both"
+            f"the noise of the {len(names)} outer zones of {path.name} is {OUTER_NOISE} times as large as "
+            "that of the zones; one bound and one epsilon hold for both"
         )
+        outer = self.statement.model_copy(update={"n_zones": len(names)})
         return replace(
             self,
             statement=self.statement.model_copy(update={"nested": nested}),
-            parents=tuple(parent_of[name] for name in self.names),
+            outer=ZoneSet(statement=outer, plane=self.plane, names=names, shapes=()),
+            parents=_positions(parents, names),
             notes=(*self.notes, note),
         )
 
     def _require_each(self, path: Path, named: Collection[str], what: str) -> None:
-        """Raise InputError unless a file names every zone and nothing else."""
         further, absent = set(named) - set(self.names), set(self.names) - set(named)
         if further or absent:
             wrong = f"names {min(further)}, which is no zone" if further else f"lacks the zone {min(absent)}"

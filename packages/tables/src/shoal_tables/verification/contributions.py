@@ -160,9 +160,8 @@ def outer_cells(manifest: TableManifest, zones: ZoneFile) -> Integers:
 
 def added_up(counts: npt.NDArray[Any], outer: Integers) -> npt.NDArray[Any]:
     """Counts of all cells, then those of the cells of outer zones, which add them up."""
-    sums = np.zeros(int(outer.max(initial=OUTSIDE)) + 1, dtype=counts.dtype)
-    np.add.at(sums, outer[outer != OUTSIDE], counts[outer != OUTSIDE])
-    return np.append(counts, sums)
+    inside = outer != OUTSIDE
+    return np.append(counts, np.bincount(outer[inside], counts[inside]).astype(counts.dtype))
 
 
 def _presence(samples: Samples, frame: Frame, _: TableManifest) -> Contributions:
