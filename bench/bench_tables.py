@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from shoal.io.disk.storing import store_people
+from shoal.measures.query import batches_of_records
 from shoal.model.intake import Reading
 from shoal.model.people_on_disk import StoredPeople
 from shoal.runtime.arrays import Floats, Integers, Numbers
@@ -31,7 +32,7 @@ from shoal_tables.making.calibration import add_noise, default_bound, promise_of
 from shoal_tables.making.contributions import clip, contributions, events_of, sequences_of
 from shoal_tables.making.promise import estimate, scale_of
 from shoal_tables.making.rules import WHOLE_DAY
-from shoal_tables.making.tabulate import parts_of, require_reading, with_totals
+from shoal_tables.making.tabulate import SAMPLES_PER_TASK, require_reading, with_totals
 
 AREA = (-5.13, 6.87, -4.85, 7.14)  # the synthetic city
 FIRST, LAST, ONE = date(2024, 1, 1), date(2024, 1, 14), date(2024, 1, 3)
@@ -72,10 +73,10 @@ def contributed(people: StoredPeople, rules: Rules) -> tuple[Integers, Integers,
 
 
 def _parts(people: StoredPeople, rules: Rules) -> Iterator[tuple[Integers, Integers, Integers]]:
-    for first, end in parts_of(people.lengths):
-        some = people.load(np.arange(first, end))
+    for span in batches_of_records(np.cumsum([0, *people.lengths]), SAMPLES_PER_TASK):
+        some = people.load(np.arange(span.start, span.stop))
         unit, cell, number = contributions(events_of(sequences_of(some, rules), rules), rules)
-        yield unit + first * len(rules.day_of_date), cell, number
+        yield unit + span.start * len(rules.day_of_date), cell, number
 
 
 def values(rules: Rules, cell: Integers, number: Integers) -> Floats:

@@ -4,7 +4,6 @@ import shutil
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from hashlib import sha256
-from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -13,6 +12,7 @@ from pydantic import ValidationError
 
 from shoal.errors import InputError, MisuseError
 from shoal.io.disk.storing import store_people
+from shoal.measures.query import batches_of_records
 from shoal.model.intake import Intake, Reading
 from shoal.model.people_on_disk import StoredPeople
 from shoal.runtime.arrays import Integers
@@ -199,7 +199,7 @@ def count(
 ) -> Counts:
     """The clipped counts of all units, the same on every engine; people lie in ``scratch`` meanwhile."""
     try:
-        people = _store_on_plane(source, reading, scratch, run, engine)
+        people = store_people(source, reading, scratch, run, engine=engine)
         if people.crs != rules.zones.plane:
             given = "local meters" if people.crs is None else "degrees"
             raise MisuseError(
@@ -212,10 +212,18 @@ def count(
         unit = people.intake.unit_of_protection
         promise = promise_of(rules, privacy, unit_of_protection=unit, sampler=sampler)
         tally_some = partial(tally_people, scratch, rules, promise)
-        for part in run_tasks(tally_some, parts_of(people.lengths), engine or run, run, "counting"):
+        spans = list(batches_of_records(np.cumsum([0, *people.lengths]), SAMPLES_PER_TASK))
+        for part in run_tasks(tally_some, spans, engine or run, run, "counting"):
             counts[part.cells] += part.counts
             totals += part.totals
             sums += part.sums
+    except InputError as error:
+        if "working_crs" not in str(error):
+            raise
+        raise InputError(
+            "the zones lie far from most positions, or distances on their plane are wrong there; --area is "
+            "west,south,east,north in degrees"
+        ) from error
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     if not counts.any():
@@ -229,21 +237,6 @@ def count(
     return Counts(counts=counts, totals=totals, promise=promise, intake=intake, cut=cut, notes=notes)
 
 
-def _store_on_plane(
-    source: object, reading: Reading, scratch: Path, run: Run, engine: Engine | None
-) -> StoredPeople:
-    """The people on disk; InputError in words of a table where the plane of its zones is far from them."""
-    try:
-        return store_people(source, reading, scratch, run, engine=engine)
-    except InputError as error:
-        if "working_crs" not in str(error):
-            raise
-        raise InputError(
-            "the zones lie far from most positions, or distances on their plane are wrong there; --area is "
-            "west,south,east,north in degrees"
-        ) from error
-
-
 def _words_of_cut(cut: float) -> str:
     return (
         f"the bound takes away {cut:.0%} of what is counted, and the errors that the table states are of the "
@@ -251,9 +244,9 @@ def _words_of_cut(cut: float) -> str:
     )
 
 
-def tally_people(stored: Path, rules: Rules, promise: Promise, span: tuple[int, int]) -> Tally:
+def tally_people(stored: Path, rules: Rules, promise: Promise, span: slice) -> Tally:
     """The sums over some of the people; safe to repeat."""
-    return tally(StoredPeople.open(stored).load(np.arange(*span)), rules, promise)
+    return tally(StoredPeople.open(stored).load(np.arange(span.start, span.stop)), rules, promise)
 
 
 def _noisy(counts: Integers, rules: Rules, promise: Promise, rng: Randomness) -> Integers:
@@ -286,13 +279,6 @@ def require_reading(reading: Reading, rules: Rules) -> Reading:
         )
     plane, zone = rules.zones.plane, reading.time_zone or rules.time_zone
     return replace(reading, working_crs=plane, cell_m=1.0, slot_s=1.0, snap=True, time_zone=zone)
-
-
-def parts_of(lengths: Integers) -> list[tuple[int, int]]:
-    """First person and end of each task, for people with these numbers of samples."""
-    task = np.cumsum(lengths) // SAMPLES_PER_TASK
-    cuts = [0, *(np.flatnonzero(np.diff(task)) + 1).tolist(), len(lengths)]
-    return [(first, end) for first, end in pairwise(cuts) if end > first]
 
 
 def manifest_of(rules: Rules, promise: Promise, intake: Intake, *, publishable: bool) -> TableManifest:

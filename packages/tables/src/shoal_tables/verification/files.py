@@ -29,7 +29,6 @@ from shoal_tables.verification import zones as of_zones
 from shoal_tables.verification.statements import guessing_share
 from shoal_tables.verification.zones import OUTSIDE, Level, ZoneFile
 
-_FILES: Final = frozenset({Files.MANIFEST, Files.TABLE, Files.ZONES, Files.REPORT})
 _MOST_COUNTED: Final = 1 << 53
 _SPURIOUS: Final = 0.05
 _ROUNDING: Final = 1e-9
@@ -59,13 +58,13 @@ def numbers_of(levels: Sequence[Level]) -> pa.Table:
 
 def file_findings(folder: Path, manifest: TableManifest) -> Iterator[Finding]:
     """Find files that the manifest does not state, and files that changed since it was written."""
-    form = of_zones.table_file(folder)
-    allowed = _FILES if form == Files.TABLE else _FILES - {Files.TABLE} | {form, Files.PACKAGE}
-    nested = manifest.zones.nested is not None
-    tables = (Files.TABLE, *((Files.OUTER,) if nested else ()))
+    form, nested = of_zones.table_file(folder), manifest.zones.nested is not None
+    tables = (Files.TABLE, Files.OUTER) if nested else (Files.TABLE,)
+    package = () if form == Files.TABLE else (Files.PACKAGE,)
+    allowed = {Files.MANIFEST, Files.ZONES, Files.REPORT, form, *tables[1:], *package}
     yield from of_zones.export_findings(folder, manifest)
     for path in sorted(folder.iterdir()):
-        if path.name not in allowed.union(tables[1:]):
+        if path.name not in allowed:
             yield Finding("further-file", "the folder holds a file that is no part of a table")
     for name, digest in manifest.files.items():
         if name == Files.TABLE != form:
