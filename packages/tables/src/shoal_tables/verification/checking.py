@@ -125,7 +125,7 @@ def _secret(path: Path, folder: Path, cells: Cells, counted: Recount) -> tuple[I
     if folder.resolve() in path.resolve().parents:
         findings.append(Finding("secret-published", "the counts before noise lie in the folder to publish"))
     table = read_table(path)
-    findings += files.cell_findings(Level("the secret file", table, cells, 1), ("count",))
+    findings += files.cell_findings(Level("the secret file", table, cells, slice(0), 1), ("count",))
     if any(finding.kind in ("cells-differ", "columns-differ") for finding in findings):
         return counted.counts, findings
     before = np.array(table["count"].to_numpy(), dtype=np.int64)
@@ -165,16 +165,19 @@ def _against(
     published: Integers, counts: Integers, outer: Integers, levels: list[Level], promise: Promise
 ) -> list[Finding]:
     """Find noise that is not as stated, were these the counts before it."""
-    ends = np.cumsum([level.cells.n for level in levels])[:-1]
     before = added_up(counts, outer)
-    parts = zip(levels, np.split(before, ends), np.split(published - before, ends), strict=True)
+    noise = published - before
     tested = [
         NoisyCells(
-            one, noise, level.cells.keys, promise.sigma * level.noise, promise.granularity,
+            before[level.place],
+            noise[level.place],
+            level.cells.keys,
+            promise.sigma * level.noise,
+            promise.granularity,
             promise.half_width * level.noise,
         )
-        for level, one, noise in parts
-    ]  # fmt: skip
+        for level in levels
+    ]
     findings = [finding for cells in tested for finding in noise_findings(cells, len(levels))]
     return findings if len(levels) == 1 else [*findings, *shared_findings(tested[0], tested[1], outer)]
 

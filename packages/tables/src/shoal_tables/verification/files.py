@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from pyproj import CRS
 from pyproj.exceptions import CRSError
-from scipy import special
+from scipy import sparse, special
 
 from shoal.errors import InputError
 from shoal.model.people_on_disk import StoredPeople
@@ -266,10 +266,9 @@ def estimated(
     published: Integers, levels: Sequence[Level], promise: Promise, weights: Floats, outer: Integers
 ) -> tuple[Floats, Floats]:
     """The estimate of each cell in the integers of the counts, and what multiplies sigma for it [n]."""
-    measured, first = [], 0
-    for level in levels:
-        counts, first = published[first : first + level.cells.n], first + level.cells.n
-        measured.append(_likeliest(counts, level.cells.keys, promise.sigma * level.noise))
+    measured = [
+        _likeliest(published[level.place], level.cells.keys, promise.sigma * level.noise) for level in levels
+    ]
     if len(levels) == 1:
         parts = [(weights * numbers, weights**2 * squares) for numbers, squares in measured[0]]
     else:
@@ -301,22 +300,19 @@ def agreeing(
     of_zones: tuple[Floats, Floats], of_outer: tuple[Floats, Floats], outer: Integers, weights: Floats
 ) -> tuple[Floats, Floats]:
     """Sums over zones and counts of outer zones, averaged by precision; zones share the rest by variance."""
-    (numbers, squares), (direct, square) = (map(np.copy, one) for one in (of_zones, of_outer))
-    order = np.argsort(outer, kind="stable")[int((outer == OUTSIDE).sum()) :]
-    starts = np.flatnonzero(np.diff(outer[order], prepend=OUTSIDE))
-    total, variance = (np.add.reduceat(one[order], starts) for one in (numbers, squares))
+    (numbers, squares), (direct, square) = of_zones, of_outer
+    inside = np.flatnonzero(outer != OUTSIDE)
+    places = (np.ones(len(inside)), (outer[inside], inside))
+    sums = sparse.csr_array(places, shape=(len(direct), len(outer)))
+    total, variance = sums @ numbers, sums @ squares
     share = variance / np.where(variance + square > 0, variance + square, 1)  # of what was counted directly
     best = share * direct + (1 - share) * total
-    own, place = squares[order], outer[order]
-    part = own / np.where(variance > 0, variance, 1)[place]  # of the error of their total
-    numbers[order] += part * (best - total)[place]
-    squares[order] = own * (1 - part) + part**2 * (share * square)[place]
-    of_cell = weights[order]
-    apart = of_cell**2 * own - of_cell * own * np.add.reduceat(of_cell * part, starts)[place]
-    together = np.add.reduceat(of_cell * part, starts) ** 2 * share * square
-    sums = np.add.reduceat(of_cell * numbers[order], starts)
-    errors = np.maximum(np.add.reduceat(apart, starts) + together, 0)
-    return np.append(weights * numbers, sums), np.append(weights**2 * squares, errors)
+    part = squares * (sums.T @ (1 / np.where(variance > 0, variance, 1)))  # of the error of their total
+    weighted = weights * (numbers + part * (sums.T @ (best - total)))
+    left = weights**2 * (squares * (1 - part) + part**2 * (sums.T @ (share * square)))
+    of_total = sums @ (weights * part)
+    errors = sums @ (weights**2 * squares) - of_total**2 * (variance - share * square)
+    return np.append(weighted, sums @ weighted), np.append(left, np.maximum(errors, 0))
 
 
 def _true_share(total: Floats, apart: Floats, sigma: int) -> Floats:

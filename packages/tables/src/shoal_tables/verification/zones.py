@@ -193,11 +193,12 @@ class Cells:
 
 @dataclass(frozen=True)
 class Level:
-    """A table of zones or of outer zones, with its cells and the deviation of its noise in sigmas."""
+    """A table of zones or of outer zones, its cells and their place among all, its noise in sigmas."""
 
     file: str
     table: pa.Table
     cells: Cells
+    place: slice
     noise: int
 
 
@@ -206,10 +207,11 @@ def read_levels(folder: Path, manifest: TableManifest, zones: ZoneFile) -> list[
     places = [(Files.TABLE, table_file(folder), zones.names, 1)]
     if manifest.zones.nested is not None:
         places.append((Files.OUTER, Files.OUTER, zones.outer, manifest.zones.nested.noise))
-    levels = []
+    levels, first = [], 0
     for name, file, names, noise in places:
         table = read_table(folder / file, manifest)
-        levels.append(Level(name, table, cells_of(manifest, names, table.num_rows), noise))
+        place, first = slice(first, first + table.num_rows), first + table.num_rows
+        levels.append(Level(name, table, cells_of(manifest, names, table.num_rows), place, noise))
     return levels
 
 
