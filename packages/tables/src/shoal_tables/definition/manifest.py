@@ -79,7 +79,7 @@ class Nested(_Stated):
 
     source: _Text  # the file of the column ``parent`` in ``zones.parquet``
     n_zones: _Positive
-    noise: _Positive  # of so many times sigma; in a unit's length its counts are so many times shorter
+    noise: Annotated[int, Field(ge=1, le=100)]  # in sigmas; the bound counts sums divided by it
 
 
 class Zones(_Stated):

@@ -15,7 +15,7 @@ from shoal.errors import MisuseError
 from shoal.io.columns.owners import UNITS
 from shoal.runtime.arrays import Floats, Integers
 from shoal_tables.definition.manifest import COVERAGE, MOST_DELTA, Kind, Promise, Unit
-from shoal_tables.making.rules import Rules
+from shoal_tables.making.rules import Level, Rules
 from shoal_tables.making.zones import OUTSIDE
 
 MOST_EPSILON: Final = 10.0
@@ -156,25 +156,20 @@ def estimate(rules: Rules, noisy: Integers, promise: Promise) -> tuple[Floats, F
 
     Cells of outer zones stand behind those of the zones.
     """
-    scale = scale_of(promise) * rules.weights
-    parts, *of_outer = (
-        _parts(level.rules, noisy[level.cells], level.noise * promise.sigma) for level in rules.levels
-    )
-    for outer, level in zip(of_outer, rules.levels[1:], strict=True):
-        measured = [(numbers, level.noise**2 * variances) for numbers, variances in outer]
-        parts = [
-            consistent(rules.outer_cell, rules.weights, *both) for both in zip(parts, measured, strict=True)
-        ]
-        scale = np.append(scale, np.full(level.rules.n_cells, scale_of(promise)))
+    levels = [_parts(level, noisy[level.cells], level.noise * promise.sigma) for level in rules.levels]
+    parts, scale = levels[0], scale_of(promise) * rules.weights
+    if rules.outer is not None:
+        parts = [consistent(rules.outer_cell, rules.weights, *both) for both in zip(*levels, strict=True)]
+        scale = np.append(scale, np.full(rules.outer.n_cells, scale_of(promise)))
     numbers, variances = (sum(column[1:], column[0]) for column in zip(*parts, strict=True))
     return scale * numbers, scale * np.sqrt(variances)
 
 
-def _parts(rules: Rules, noisy: Integers, sigma: int) -> Parts:
+def _parts(level: Level, noisy: Integers, sigma: int) -> Parts:
     """Counts as they are; flows as half of there and back together, and half of their likely difference."""
-    if rules.table != "flows":
-        return [(noisy.astype(np.float64), np.ones(len(noisy)))]
-    zones = rules.shape[0]
+    if level.rules.table != "flows":
+        return [(noisy.astype(np.float64), np.full(len(noisy), level.noise**2.0))]
+    zones = level.rules.shape[0]
     origin, destination = np.divmod(np.arange(zones * (zones - 1)), zones - 1)
     destination += destination >= origin
     counts = noisy.reshape(len(origin), -1)
@@ -188,7 +183,8 @@ def _parts(rules: Rules, noisy: Integers, sigma: int) -> Parts:
     true = np.maximum(beyond, 0) / np.maximum(squares, 1) * both**2  # of a difference, what is no noise
     weight = np.where(squares > 0, true / (true + 2.0 * sigma**2), 1.0)
     halves = (counts + back) / 2, weight * difference / 2
-    return [(halves[0].ravel(), np.full(noisy.shape, 0.5)), (halves[1].ravel(), weight.ravel() / 2)]
+    variances = np.full_like(weight, level.noise**2 / 2), level.noise**2 * weight / 2
+    return [(part.ravel(), variance.ravel()) for part, variance in zip(halves, variances, strict=True)]
 
 
 def consistent(

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from html import unescape
 from math import ceil
@@ -266,34 +266,27 @@ def estimated(
     published: Integers, levels: Sequence[Level], promise: Promise, weights: Floats, outer: Integers
 ) -> tuple[Floats, Floats]:
     """The estimate of each cell in the integers of the counts, and what multiplies sigma for it [n]."""
-    measured = [
-        _likeliest(published[level.place], level.cells.keys, promise.sigma * level.noise) for level in levels
-    ]
-    if len(levels) == 1:
-        parts = [(weights * numbers, weights**2 * squares) for numbers, squares in measured[0]]
-    else:
-        noise = levels[1].noise ** 2
-        parts = [
-            agreeing(of_zones, (numbers, noise * squares), outer, weights)
-            for of_zones, (numbers, squares) in zip(*measured, strict=True)
-        ]
+    measured = [_likeliest(published[level.place], level, promise.sigma * level.noise) for level in levels]
+    parts = [(weights * numbers, weights**2 * squares) for numbers, squares in measured[0]]
+    if len(levels) > 1:
+        parts = [agreeing(one, two, outer, weights) for one, two in zip(*measured, strict=True)]
     numbers, squares = (np.sum(column, axis=0) for column in zip(*parts, strict=True))
     scale = stated_scale(promise)
     return scale * numbers, scale * np.sqrt(squares)
 
 
-def _likeliest(counts: Integers, keys: Mapping[str, Integers], sigma: int) -> list[tuple[Floats, Floats]]:
+def _likeliest(counts: Integers, level: Level, sigma: int) -> list[tuple[Floats, Floats]]:
     """Parts with independent errors that an estimate adds up, and their variances in squares of sigma."""
-    numbers = counts.astype(np.float64)
+    numbers, keys, noise = counts.astype(np.float64), level.cells.keys, float(level.noise**2)
     if "origin" not in keys:
-        return [(numbers, np.ones(len(counts)))]
+        return [(numbers, np.full(len(counts), noise))]
     hours_and_days = keys["hour"] * (int(keys["day"].max(initial=0)) + 1) + keys["day"]
     opposite = np.lexsort((hours_and_days, keys["origin"], keys["destination"]))
     total, apart, keep = numbers + numbers[opposite], numbers - numbers[opposite], np.ones(len(counts))
     for one in np.unique(hours_and_days):
         cells = np.flatnonzero(hours_and_days == one)
         keep[cells] = _true_share(total[cells], apart[cells], sigma)
-    return [(total / 2, np.full(len(counts), 0.5)), (keep * apart / 2, keep / 2)]
+    return [(total / 2, np.full(len(counts), noise / 2)), (keep * apart / 2, noise * keep / 2)]
 
 
 def agreeing(
