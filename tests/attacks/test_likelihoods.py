@@ -297,8 +297,8 @@ def test_an_index_stands_by_length_start_and_row_however_far_apart(
     level = {1: 0, 2: 1, 3: 2, 4: 2, 5: 3, 6: 3, 7: 3, 8: 3, 9: 4}
     order = sorted(range(len(spans)), key=lambda row: (level[spans[row][1]], spans[row][0], row))
     assert index.record.tolist() == order
-    assert index.boxes.tolist() == boxes.reshape(-1, 6)[order].tolist()
-    assert index.starts.tolist() == index.boxes[:, 0].tolist()
+    assert index.rows.tolist() == order
+    assert index.starts.tolist() == boxes.reshape(-1, 6)[order, 0].tolist()
     assert np.diff(index.class_offsets).tolist() == [
         sum(level[length] == one for _, length in spans) for one in range(len(index.class_offsets) - 1)
     ]
@@ -385,7 +385,7 @@ def test_whoever_searches_places_plays_last_and_is_told_in_the_order_asked() -> 
 
 def test_an_index_over_time_is_made_again_after_it_was_let_go_of() -> None:
     target = BoxTarget.of_release(naive_release(random_people(20, 5, seed=1))[0])
-    before, gone = target.book.by_time, weakref.ref(target.by_time.boxes)
+    before, gone = target.book.by_time, weakref.ref(target.by_time.rows)
     expected = [column.copy() for column in before]
     del before
     target.drop_time_index()

@@ -87,19 +87,8 @@ def _public_list(listed: PublicPlaces, people: Trajectories, hull: str, cell_m: 
 def _learn_list(evaluation: Evaluation[BoxTarget]) -> PlaceList:
     """Corners of several records; busy is what explains many sides."""
     records = evaluation.target.classes.records
-    west, south, east, north = records.boxes[:, 2:].astype(np.int64).T
-    owner = records.record_of_box
-    least = np.array([west.min(), south.min()])
-    shape = (int(east.max()) - int(least[0]), int(north.max()) - int(least[1]), records.n_records)
-    kind = np.int32 if math.prod(shape) <= np.iinfo(np.int32).max else np.int64
-    corners = np.empty((4, len(owner)), dtype=kind)
-    for row, (x, y) in zip(corners, product((west, east - 1), (south, north - 1)), strict=True):
-        row[:] = np.ravel_multi_index((x - least[0], y - least[1], owner), shape)
-    corner = distinct(corners).astype(np.int64) // records.n_records
-    first = np.flatnonzero(np.diff(corner, prepend=-1))
-    counts = np.diff(first, append=len(corner))
-    cells = np.column_stack(np.unravel_index(corner[first[counts > 1]], shape[:2])) + least
-    places = _as_list(cells, counts[counts > 1].astype(np.float64) ** 2, public=False)
+    cells, use = _repeated_corners(records)
+    places = _as_list(cells, use, public=False)
     chosen = np.unique(np.linspace(0, records.n_records - 1, _MOST_RECORDS).astype(np.int64))
     sizes = np.maximum(evaluation.target.classes.sizes, 2)
 
@@ -120,3 +109,20 @@ def _learn_list(evaluation: Evaluation[BoxTarget]) -> PlaceList:
         cells = cells[kept]
         places = _as_list(cells, visits[kept] + _UNUSED, public=False)
     return places
+
+
+def _repeated_corners(records: BoxTarget) -> tuple[Integers, Floats]:
+    """Cells [p, 2] at corners of more than one record, and how usual each is."""
+    west, south, east, north = records.boxes[:, 2:].astype(np.int64).T
+    owner = records.record_of_box
+    least = np.array([west.min(), south.min()])
+    shape = (int(east.max()) - int(least[0]), int(north.max()) - int(least[1]), records.n_records)
+    kind = np.int32 if math.prod(shape) <= np.iinfo(np.int32).max else np.int64
+    corners = np.empty((4, len(owner)), dtype=kind)
+    for row, (x, y) in zip(corners, product((west, east - 1), (south, north - 1)), strict=True):
+        row[:] = np.ravel_multi_index((x - least[0], y - least[1], owner), shape)
+    corner = distinct(corners).astype(np.int64) // records.n_records
+    first = np.flatnonzero(np.diff(corner, prepend=-1))
+    counts = np.diff(first, append=len(corner))
+    cells = np.column_stack(np.unravel_index(corner[first[counts > 1]], shape[:2])) + least
+    return cells, counts[counts > 1].astype(np.float64) ** 2

@@ -31,19 +31,17 @@ def narrowest(*columns: Integers) -> type[np.signedinteger[Any]]:
 
 
 def index_over_time(boxes: Integers, offsets: Integers) -> CoverIndex:
-    """Boxes [b, 6] over time; record i owns offsets[i] to offsets[i + 1]."""
-    levels, starts, kind = np.empty(len(boxes), dtype=np.int8), boxes[:, 0], narrowest(boxes)
+    """Boxes [b, 6], 32-bit where they fit, over time; record i owns offsets[i] to offsets[i + 1]."""
+    levels, starts = np.empty(len(boxes), dtype=np.int8), boxes[:, 0]
     fill_levels(boxes, levels)
     class_offsets = offsets_of(np.bincount(levels, minlength=1))
     least, end = (int(starts.min()), int(starts.max()) + 1) if len(boxes) else (0, 0)
     places = (end - least) * (len(class_offsets) - 1)
     if places > max(len(boxes), _FEW_PLACES):
-        order = np.lexsort((starts, levels))
-        sorted_boxes, sorted_owners = boxes[order].astype(kind), _owners(offsets, kind)[order]
-        return CoverIndex(class_offsets, sorted_boxes, sorted_owners, sorted_boxes[:, 0])
-    sorted_boxes, sorted_owners = np.empty_like(boxes, dtype=kind), np.empty(len(boxes), dtype=kind)
-    filed = CoverIndex(class_offsets, sorted_boxes, sorted_owners, sorted_boxes[:, 0])
-    fill_time_index(boxes, read_only(offsets), levels, least, np.zeros(places + 1, dtype=np.int64), filed)
+        rows = np.lexsort((starts, levels)).astype(boxes.dtype)
+        return CoverIndex(class_offsets, boxes, rows, _owners(offsets, boxes.dtype)[rows], starts[rows])
+    filed = CoverIndex(class_offsets, boxes, *(np.empty(len(boxes), dtype=boxes.dtype) for _ in range(3)))
+    fill_time_index(read_only(offsets), levels, least, np.zeros(places + 1, dtype=np.int64), filed)
     return filed
 
 
@@ -62,10 +60,8 @@ def index_over_places(boxes: Integers, record: Integers) -> PlaceTiles:
 
 def index_over_areas(by_time: CoverIndex) -> BoxTiles:
     """Boxes over places, and in each over time; too large to cache."""
-    boxes, record = by_time.boxes, by_time.record
-    if len(by_time.class_offsets) > 2:
-        order = np.argsort(by_time.starts, kind="stable")
-        boxes, record = boxes[order], record[order]
+    order = np.argsort(by_time.starts, kind="stable")
+    boxes, record = by_time.boxes[by_time.rows[order]], by_time.record[order]
     tiles = empty_tiles(boxes, _AREA, len(boxes) // _BOXES_OF_A_TILE)
     areas = BoxTiles(tiles, np.empty_like(boxes), np.empty_like(record), np.empty_like(record))
     fill_box_tiles(boxes, record, areas)

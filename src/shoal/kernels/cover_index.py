@@ -1,6 +1,6 @@
 """Find the boxes that contain a position, in classes of extents of at most 2**L by start.
 
-So possible boxes start in a known range, and each is stored once.
+So possible boxes start in a known range. The index holds rows of boxes, and no copy of them.
 """
 
 from typing import NamedTuple
@@ -14,10 +14,11 @@ from shoal.runtime.compiled import compiled, compiled_for_many
 class CoverIndex(NamedTuple):
     """Boxes [b, 6] in classes along one axis; 32-bit where values fit."""
 
-    class_offsets: Integers  # int64; class L is rows class_offsets[L] to class_offsets[L + 1]
-    boxes: Integers
-    record: Integers  # [b], the owner of each box
-    starts: Integers  # [b], where it begins along the axis, ascending in a class; a view of the boxes
+    class_offsets: Integers  # int64; class L is places class_offsets[L] to class_offsets[L + 1]
+    boxes: Integers  # in their own order
+    rows: Integers  # [b], the box at each place
+    record: Integers  # [b], its owner
+    starts: Integers  # [b], where it begins along the axis, ascending in a class
 
 
 @compiled_for_many
@@ -32,11 +33,11 @@ def fill_levels(boxes: Integers, levels: Numbers) -> None:
 
 @compiled
 def fill_time_index(
-    boxes: Integers, offsets: Integers, levels: Numbers, least: int, counts: Integers, filed: CoverIndex
+    offsets: Integers, levels: Numbers, least: int, counts: Integers, filed: CoverIndex
 ) -> None:
-    """Fill an index over time except class_offsets; the sort is stable."""
+    """Fill rows, record and starts of an index over time; the sort is stable."""
     # counts: [p + 1] zeros, one entry for each level and each start from ``least`` on
-    span = (len(counts) - 1) // (len(filed.class_offsets) - 1)
+    boxes, span = filed.boxes, (len(counts) - 1) // (len(filed.class_offsets) - 1)
     for b in range(len(boxes)):
         counts[np.int64(levels[b]) * span + boxes[b, 0] - least + 1] += 1
     for key in range(1, len(counts)):
@@ -46,9 +47,9 @@ def fill_time_index(
             key = np.int64(levels[b]) * span + boxes[b, 0] - least
             place = counts[key]
             counts[key] += 1
-            for side in range(6):  # a whole row would be an array with reference counting
-                filed.boxes[place, side] = boxes[b, side]
+            filed.rows[place] = b
             filed.record[place] = record
+            filed.starts[place] = boxes[b, 0]
 
 
 @compiled_for_many

@@ -34,7 +34,7 @@ class RecordClasses(NamedTuple):
     offsets: Integers
     boxes: Integers  # [b, 6] as BOX_COLUMNS
     sizes: Integers  # [c], equal records in each class
-    by_time: CoverIndex  # the same boxes
+    by_time: CoverIndex  # of the same boxes
 
 
 class LinkResults(NamedTuple):
@@ -94,14 +94,15 @@ def empty_workspace(n_records: int) -> Workspace:
 @compiled
 def _holders(record_classes: RecordClasses, starts: Integers, t: int, x: int, y: int, work: Workspace) -> int:
     index, n_now = record_classes.by_time, 0
-    boxes, owners, sizes = index.boxes, index.record, record_classes.sizes
+    boxes, rows, owners, sizes = index.boxes, index.rows, index.record, record_classes.sizes
     even, hull = work.even, work.hull
     for level in range(len(index.class_offsets) - 1):
         end = index.class_offsets[level + 1]
         place = first_not_below(starts, index.class_offsets[level], end, t - (1 << level) + 1)
         while place < end and starts[place] <= t:
-            t0, t1, x0, x1 = boxes[place, 0], boxes[place, 1], boxes[place, 2], boxes[place, 4]
-            y0, y1 = boxes[place, 3], boxes[place, 5]
+            row = rows[place]
+            t0, t1, x0, x1 = boxes[row, 0], boxes[row, 1], boxes[row, 2], boxes[row, 4]
+            y0, y1 = boxes[row, 3], boxes[row, 5]
             if t1 > t and x0 <= x < x1 and y0 <= y < y1:
                 candidate = owners[place]
                 if even[candidate] == 0.0:
@@ -299,7 +300,7 @@ def strongest_evidence(
                 end = index.class_offsets[level + 1]
                 place = first_not_below(starts, index.class_offsets[level], end, t - (1 << level) + 1)
                 while place < end and starts[place] <= t:
-                    box, record = index.boxes[place], index.record[place]
+                    box, record = index.boxes[index.rows[place]], index.record[place]
                     if box[1] > t and box[2] <= x < box[4] and box[3] <= y < box[5]:
                         volume = float((box[1] - box[0]) * (box[4] - box[2]) * (box[5] - box[3]))
                         if best[record] == 0:

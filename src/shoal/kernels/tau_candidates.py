@@ -75,7 +75,7 @@ def tau_candidates(records: RecordClasses, seen: Integers, start: int, end: int,
         place = first_not_below(index.starts, index.class_offsets[level], last, t - (1 << level) + 1)
         while place < last and index.starts[place] <= t:
             record = index.record[place]
-            if not looked_at[record] and _holds(index.boxes, place, t, x, y):
+            if not looked_at[record] and _holds(index.boxes, index.rows[place], t, x, y):
                 looked_at[record] = True
                 boxes = records.boxes[records.offsets[record] : records.offsets[record + 1]]
                 if _fits(boxes, seen, start, end, samples_held):
