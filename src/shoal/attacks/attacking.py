@@ -191,6 +191,7 @@ class PreparedAttack:
                         played[place][evaluation.label] = error.with_traceback(None)
                     else:
                         played[place][evaluation.label] = rates
+                    release_idle_memory()
                 del evaluation
             release_idle_memory()
         return played

@@ -113,9 +113,9 @@ def _learn_list(evaluation: Evaluation[BoxTarget]) -> PlaceList:
 
 def _repeated_corners(records: BoxTarget) -> tuple[Integers, Floats]:
     """Cells [p, 2] at corners of more than one record, and how usual each is."""
-    west, south, east, north = records.boxes[:, 2:].astype(np.int64).T
+    west, south, east, north = records.boxes[:, 2:].T
     owner = records.record_of_box
-    least = np.array([west.min(), south.min()])
+    least = np.array([west.min(), south.min()], dtype=np.int64)
     shape = (int(east.max()) - int(least[0]), int(north.max()) - int(least[1]), records.n_records)
     kind = np.int32 if math.prod(shape) <= np.iinfo(np.int32).max else np.int64
     corners = np.empty((4, len(owner)), dtype=kind)

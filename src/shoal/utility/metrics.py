@@ -11,6 +11,7 @@ from shoal.model.argument_checks import require_linkage, require_release, requir
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.argument_types import typed
+from shoal.runtime.memory import release_idle_memory
 from shoal.runtime.registry import Registry, RowKind
 from shoal.runtime.run import Run
 from shoal.utility import mobility, samples
@@ -343,4 +344,5 @@ def _measurement(facts: Facts, name: str) -> Measurement:
     if name not in facts.values:
         with facts.run.stage(name):
             facts.values[name] = metric.function(facts if metric.as_given else facts.on_grid)
+        release_idle_memory()
     return Measurement(metric=metric, result=facts.values[name])

@@ -15,7 +15,7 @@ from shoal.runtime.arrays import Numbers
 from shoal.verification.files.plane import PlaneCheck
 from shoal.verification.files.precision import PointPrecision, PrecisionCheck
 
-_ROWS_AT_ONCE: Final = 1 << 18
+_ROWS_AT_ONCE: Final = 1 << 16
 
 
 class _RowStore:
