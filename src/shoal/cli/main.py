@@ -31,8 +31,7 @@ from shoal.version import __version__
 
 HOLDS, FAILS, BAD, INTERRUPTED = 0, 1, 2, 128 + signal.SIGINT
 
-# Arrow's allocator returns freed memory to the system at once
-_ALLOCATOR: Final = {"MIMALLOC_PURGE_DELAY": "0"}
+_ARROW_POOL: Final = ("ARROW_DEFAULT_MEMORY_POOL", "system")  # Arrow's own keeps what it has freed
 
 _OUT_OF_MEMORY: Final = "out of memory; use fewer people or a machine with more"
 _DISK_FULL: Final = "the disk is full; free some space, and run the same command again"
@@ -88,8 +87,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     signal.signal(signal.SIGTERM, _stop)
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as under nohup
         signal.signal(signal.SIGHUP, _hang_up)
-    for name, value in _ALLOCATOR.items():  # read when Arrow is loaded, which no command is before this
-        os.environ.setdefault(name, value)
+    os.environ.setdefault(*_ARROW_POOL)  # read when Arrow is loaded, which no command is before this
     words = list(sys.argv[1:] if arguments is None else arguments)
     as_json = "--log=json" in words or ("--log", "json") in pairwise(words)
     try:

@@ -27,9 +27,6 @@ def limit_idle_memory() -> None:
     # Otherwise it keeps arrays of up to 32 MiB per thread, between pieces that still live. All threads share
     # one heap, so that freed memory serves the others. It affects the whole process: only the command line
     # and the workers of ``local`` call it. The user's own settings for glibc stay.
-    os.environ.setdefault(
-        "ARROW_DEFAULT_MEMORY_POOL", "system"
-    )  # its mimalloc keeps up to 120 MiB that it freed
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
     if mallopt is None or any(name in os.environ for name in _SET_ELSEWHERE):
         return
