@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from shoal.attacks import Rate, attack
 from shoal.attacks.attacking import AttackScope
+from shoal.attacks.place_lists import _repeated_corners
+from shoal.attacks.target import BoxTarget
 from shoal.kernels.joint_reading import (
     ROUNDS,
     Contents,
@@ -24,6 +26,7 @@ from shoal.kernels.joint_reading import (
     surest_place,
 )
 from shoal.methods.glove.glove import Glove
+from shoal.model.grid import Grid
 from shoal.model.places import PublicPlaces
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Floats, Integers
@@ -191,6 +194,16 @@ def test_sides_that_repeat_make_a_list() -> None:
 
 
 @pytest.mark.jit_only
+def test_corners_that_repeat_are_found_at_the_limits_of_32_bits() -> None:
+    west, east = -(1 << 31), (1 << 31) - 2
+    boxes = np.array([[0, 1, west, 3, east, 5], [0, 1, west, 3, west + 2, 9], [0, 1, east - 1, 4, east, 5]])
+    target = BoxTarget.of_boxes(np.arange(4), boxes, Grid())
+    cells, use = _repeated_corners(target)
+    assert target.boxes.dtype == np.int32
+    assert cells.tolist() == [[west, 3], [east - 1, 4]]
+    assert use.tolist() == [4, 4]
+
+
 def test_who_knows_that_there_is_one_place_learns_nothing_from_boxes() -> None:
     people = random_people(12, 6, seed=1)
     people = replace(people, x=np.full_like(people.x, 7), y=np.full_like(people.y, 7))

@@ -1,8 +1,10 @@
 """What the allocators keep: how commands set glibc."""
 
+import os
 import platform
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -51,6 +53,17 @@ before = resident_mib()
 arrays = [np.ones(6 << 17) for _ in range(8)]
 print(resident_mib() - before)
 """
+_POOL_OF_A_COMMAND = """
+import sys
+from shoal.cli.main import main
+
+try:
+    main(["synthesize", sys.argv[1], "--subjects", "2", "--days", "1"])
+except SystemExit:
+    import pyarrow
+    print(pyarrow.default_memory_pool().backend_name)
+"""
+POOL = "ARROW_DEFAULT_MEMORY_POOL"
 _OF_GLIBC = pytest.mark.skipif(
     sys.platform != "linux" or platform.libc_ver()[0] != "glibc", reason="of glibc's allocator alone"
 )
@@ -66,6 +79,16 @@ def test_a_freed_array_goes_back_at_once_where_little_is_to_be_kept(asked: str, 
 @pytest.mark.parametrize(("asked", "grows"), [("little", False), ("nothing", True)])
 def test_what_a_thread_has_freed_serves_others_where_little_is_to_be_kept(asked: str, grows: bool) -> None:
     assert (_told(_SERVES_OTHERS, asked) > 24) is grows
+
+
+@pytest.mark.parametrize(("chosen", "used"), [({}, "system"), ({POOL: "mimalloc"}, "mimalloc")])
+def test_arrow_allocates_as_the_system_does_in_commands_unless_told_otherwise(
+    chosen: dict[str, str], used: str, tmp_path: Path
+) -> None:
+    environment = {name: value for name, value in os.environ.items() if name != POOL} | chosen
+    words = [sys.executable, "-c", _POOL_OF_A_COMMAND, str(tmp_path / "people.parquet")]
+    done = subprocess.run(words, check=True, capture_output=True, text=True, env=environment)
+    assert done.stdout.split()[-1] == used
 
 
 def _told(script: str, asked: str) -> float:
