@@ -7,6 +7,7 @@ import hashlib
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Final
 
 import numpy as np
@@ -112,16 +113,12 @@ def digest_rows(ids: Sequence[str], *, in_full: bool = True) -> Codes:
     changed = [[change(uid) for uid in encoded] for change in _CHANGES]
     plain = [digests_of(empty, encoded) for _, empty in HASHES]
     n_common = len(COMMON_HASHES)
-    columns = [
-        [_spelled_out(uid) for uid in encoded],
-        *plain,
-        *_OF_ALL.columns(encoded, changed, plain[:n_common]),
-    ]
+    columns = chain([map(_spelled_out, encoded)], plain, _OF_ALL.columns(encoded, changed, plain[:n_common]))
     if in_full:
-        columns += _OF_SOME.columns(encoded, changed, plain[n_common:])
-        columns += ([zlib.crc32(uid).to_bytes(4, "big") * 2 for uid in uids] for uids in (encoded, *changed))
+        checksums = ([zlib.crc32(uid).to_bytes(4, "big") * 2 for uid in uids] for uids in (encoded, *changed))
+        columns = chain(columns, _OF_SOME.columns(encoded, changed, plain[n_common:]), checksums)
     filling = np.frombuffer(_FILLING, dtype=np.uint8)
-    rows = np.empty((len(ids), STARTS[len(columns)]), dtype=np.uint8)
+    rows = np.empty((len(ids), STARTS[-1] if in_full else BYTES_OF_ALL), dtype=np.uint8)
     for start, end, size, column in zip(STARTS, STARTS[1:], SIZES, columns, strict=False):
         whole = np.frombuffer(b"".join(column), dtype=np.uint8).reshape(len(ids), -1)
         rows[:, start : start + size] = whole[:, :size]
