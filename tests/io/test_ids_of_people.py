@@ -68,6 +68,12 @@ SPELLINGS = {
     "a selector": ("葛", "葛\U000e0100"),
     "Turkish": ("ALİ", "ali"), "a filler": ("anna", "anna\u3164"),
     "a computed number": ("101", "100.9999999999999"),
+    "an underscore": ("user-11", "user_11"), "a slug": ("ann-lee", "Ann Lee"), "a key": ("team_7", "Team 7"),
+    "NumPy's integer": ("101", "np.int64(101)"), "NumPy's text": ("ann1", "np.str_('ann1')"),
+    "a number of MongoDB": ("101", "NumberLong(101)"), "a decimal of Python": ("101", "Decimal('101')"),
+    "an id in JSON": ("507f1f77bcf86cd799439011", '{"$oid": "507f1f77bcf86cd799439011"}'),
+    "a UUID of Python": (
+        "550e8400-e29b-41d4-a716-446655440000", "UUID('550e8400-e29b-41d4-a716-446655440000')"),
 }  # fmt: skip
 
 
@@ -163,7 +169,9 @@ NOBODY = [
     "not available", "(not set)", "(blank)", "empty", "#CALC!", "unassigned", "no data",
     "[object Object]",
     "Anonymous", "Unknown User", r"\\N", r"N\A", "undef", "missing value", "\u200b", "unbekannt",
-    "k.A.", "不明",
+    "k.A.", "不明", "#WERT!", "#BEZUG!", "#NV", "#¿NOMBRE?", "unset", "NOT_SET", "no_user", "UNKN", "(leer)",
+    "keine Angabe", "vide", "sin id", "n.d.", "s/n", "NA_integer_", "pd.NA", "NULL::varchar", "Infinity",
+    "[REDACTED]", "[deleted]", "Deleted User", "нет данных", "없음",
     "ffffffff-ffff-ffff-ffff-ffffffffffff", "FF:FF:FF:FF:FF:FF",
     "00000000-0000-0000-0000-000000000000", "000000000000000", "00:00:00:00:00:00", "02:00:00:00:00:00",
 ]  # fmt: skip
@@ -235,7 +243,8 @@ def test_a_person_with_a_common_id_is_told_and_a_count_of_people_is_not(tmp_path
         assert counted.n_subjects == 100
         assert not any("such as guest" in note for note in counted.intake.notes)
     track = "<gpx><trk><trkseg>" + "".join(
-        f'<trkpt lat="{48 + row}" lon="2"><time>2024-05-01T06:0{row}:00Z</time></trkpt>' for row in range(4)
+        f'<trkpt lat="{48 + row / 10}" lon="2"><time>2024-05-01T06:0{row}:00Z</time></trkpt>'
+        for row in range(4)
     )
     flight = tmp_path / "test.gpx"
     flight.write_text(f"{track}</trkseg></trk></gpx>")

@@ -184,6 +184,7 @@ def table(path: Path, header: str, *, people: int = 3, rows: int = 4) -> Path:
     ("header", "asked", "answer", "people"),
     [
         ("id|{n}", "each row has its own 'id', which may number the rows", "id", 12),
+        ("id|row{n}", "each row has its own 'id', which may number the rows", "id", 12),
         ("id,agent|{n},p{k}", "each row has its own 'id'", "agent", 3),
         ("device,model_owner_key|iPhone 12,p{k}", "several places at one time", "model_owner_key", 3),
         ("device,username|iPhone 12,p{k}", "several people may use what column 'device'", "username", 3),
@@ -201,7 +202,9 @@ def test_one_id_of_several_people_and_ids_of_rows(
     assert read(path, id=answer).n_subjects == people
 
 
-@pytest.mark.parametrize("column", ["who", "pid", "key", "code", "colour", "ring", "Teilnehmer"])
+@pytest.mark.parametrize(
+    "column", ["who", "pid", "maid", "用户ID", "пользователь", "key", "colour", "Teilnehmer"]
+)
 def test_a_file_of_several_people_is_asked_about(tmp_path: Path, column: str) -> None:
     """By the name of a column, or since nobody is in several places at one time."""
     path = tmp_path / "x.json"
@@ -230,6 +233,22 @@ def test_tracks_of_one_file_at_the_same_times_are_asked_about(tmp_path: Path) ->
     assert store_people(path, Reading(id="file"), tmp_path / "people", Run()).n_subjects == 1
     with pytest.raises(InputError, match="several places at one time"):
         store_people(path, Reading(), tmp_path / "people2", Run())
+
+
+def test_tracks_faster_than_sound_are_asked_about_and_each_may_be_a_person(tmp_path: Path) -> None:
+    path = tmp_path / "x.gpx"
+    tracks = [
+        f"<trk><name>p{k}</name><trkseg>"
+        + "".join(
+            f'<trkpt lat="{48.85 + k / 20}" lon="2.35"><time>2024-05-01T12:0{i}:{5 * k:02}Z</time></trkpt>'
+            for i in range(4)
+        )
+        + "</trkseg></trk>"
+        for k in range(2)
+    ]
+    path.write_text(f"<gpx>{''.join(tracks)}</gpx>")
+    assert "(or faster than sound between them)" in question(path)
+    assert read(path, id="track").ids == ("p0", "p1")
 
 
 def test_a_preset_leaves_the_person_to_the_user(tmp_path: Path) -> None:

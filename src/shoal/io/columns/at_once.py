@@ -1,4 +1,4 @@
-"""Ids that may stand for several people: in two places at one time, or such as guest, -1 or 999999."""
+"""Ids that may stand for several people: in two places at nearly one time, or such as guest or -1."""
 
 import re
 from collections import Counter, defaultdict
@@ -12,14 +12,14 @@ from shoal.io.columns.values import Codes
 from shoal.runtime.arrays import Floats, Integers
 
 FEW: Final = 0.1  # of the positions may lie elsewhere at the same time
-_FAR_M: Final = 1000.0
+_FAR_M, _SOUND_M_PER_S = 1000.0, 340.0
 _EARTH_M: Final = 6_371_000.0
 _MOST_ROWS: Final = 1 << 18
 _MIXED: Final = 2_654_435_761  # Knuth's multiplier: a sample of times with all positions of each
 
 
 class PlacesAtOnce:
-    """Counts positions that are far from another one of the same person and time, in a sample of times."""
+    """Counts positions that the same person reaches from another one faster than sound, in a sample of times."""
 
     def __init__(self) -> None:
         self._rows: list[tuple[Codes, Micros, Floats]] = []  # of a piece, in which alone the codes hold
@@ -45,14 +45,14 @@ class PlacesAtOnce:
         self._counts += later.counts()
 
     def counts(self) -> Integers:
-        """Positions that are far from another one of the same person and time, and all in the sample."""
+        """Positions that are too far from another one of the same person, and all in the sample."""
         if not self._rows:
             return self._counts
         code, t, at_m = (np.concatenate(values) for values in zip(*self._rows, strict=True))
         order = np.lexsort((at_m[:, 0], t, code))
         code, t, at_m = code[order], t[order], at_m[order]
-        far = np.linalg.norm(np.diff(at_m, axis=0), axis=1) > _FAR_M
-        far &= (np.diff(code) == 0) & (np.diff(t) == 0)
+        far_m = np.linalg.norm(np.diff(at_m, axis=0), axis=1)
+        far = (far_m > _FAR_M) & (far_m > _SOUND_M_PER_S / SECOND * np.diff(t)) & (np.diff(code) == 0)
         apart = np.append(far, False) | np.append(False, far)
         counts: Integers = self._counts + np.array([np.count_nonzero(apart), len(code)])
         return counts

@@ -33,7 +33,8 @@ _LATIN: Final = str.maketrans(*_TABLE["letters"].values())
 _UUID: Final = 36  # characters with hyphens
 _ASCII_UNSEEN: Final = dict.fromkeys([*range(33), 127])
 _UNSEEN: Final = frozenset({"Cc", "Cf", "Zs", "Zl", "Zp"})  # controls, marks of format and blanks
-_FEWEST_SIGNS, _FEWEST_DIGITS = 5, 3  # of an id that programs write with and without hyphens (phones, plates)
+_FEWEST_SIGNS: Final = 5  # of an id that programs write with and without hyphens
+_FEWEST_DIGITS: Final = 3  # of one that they write with and without any sign (phones, plates)
 
 
 def names_nobody(text: str) -> bool:
@@ -111,12 +112,14 @@ def _appearance(text: str) -> tuple[str, tuple[int, ...]]:
     if number := _number(text):
         return f"{_value(number):.{_DECIMALS}f}".rstrip("0").rstrip("."), ()
     signs = "".join(filter(str.isalnum, text)).removeprefix("0x")
-    is_address = _PATTERNS["address"].fullmatch(signs) is not None and not signs.isdigit()
-    is_long = len(signs) >= _FEWEST_SIGNS and sum(map(str.isdigit, signs)) >= _FEWEST_DIGITS
-    gaps = tuple(place for place, sign in enumerate(text) if is_long and not sign.isalnum())
-    if not (is_address or is_long):
+    if _PATTERNS["address"].fullmatch(signs) and not signs.isdigit():
+        return signs, ()
+    if len(signs) < _FEWEST_SIGNS:
         return text, ()
-    return (signs.lstrip("0") if signs.isdigit() else signs), () if is_address else gaps
+    if sum(map(str.isdigit, signs)) < _FEWEST_DIGITS:
+        signs = text.replace("-", "").replace("_", "")
+    gaps = tuple(place for place, sign in enumerate(text) if sign not in signs)
+    return (signs.lstrip("0") if signs.isdigit() else signs), gaps
 
 
 def _folded(text: str) -> str:

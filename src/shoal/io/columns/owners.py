@@ -64,15 +64,15 @@ _EACH: Final = {
     "export": say("reading.each_export", "each export counts as one person; {instead}", instead=_INSTEAD),
     "trip": say("reading.each_trip", "each trip counts as one person; {instead}", instead=_INSTEAD),
 }
-_WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+")
+_APART: Final = "in several places at one time (or faster than sound between them)"
 _MAY_NUMBER_ROWS: Final = frozenset({"id", "trajectory_id"})
 MAY_BE_GENERATED: Final = frozenset({"uid", "uuid", "guid"})
 
 
 def names_people(column: str) -> bool:
     """Whether a column's name is that of people, or of what they carry (riderId, icao24, user_id.$uuid)."""
-    last = _last_word(column)
-    return last in _PEOPLE or last.removesuffix("id") in _PEOPLE
+    return _last_word(column) in _PEOPLE
 
 
 def may_name_people(column: str) -> bool:
@@ -97,7 +97,8 @@ def _last_word(column: str) -> str:
     words = _words(column)
     while len(words) > 1 and words[-1] in _NUMBERS:
         words.pop()
-    return words[-1].removesuffix("id") or words[-1] if words else ""
+    last = words[-1] if words else ""
+    return last if last in _PEOPLE else last.removesuffix("id") or last
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,7 +129,7 @@ def require_person(table: Table, person: str, named: Reading, *, of_several: boo
             )
         table.notes.append(_EACH[owner.what])
         return Doubts(
-            at_once=f"the {owner.what} would count as one person, who is in several places at one time "
+            at_once=f"the {owner.what} would count as one person, who is {_APART} "
             f"in {remedy} (it has {_names(table.columns, table.added)}), or give --id {column} if that is so"
         )
     may_number = person.strip().lower() in _MAY_NUMBER_ROWS
@@ -149,12 +150,12 @@ def require_person(table: Table, person: str, named: Reading, *, of_several: boo
     may_number |= person.strip().lower() in MAY_BE_GENERATED
     if not others:
         at_once = (
-            f"people of column '{person}' are in several places at one time, as if each file numbered its "
-            f"own, in {remedy}, or give --id file if each file is one person, or --id {person} if that is so"
+            f"people of column '{person}' are {_APART}, as if each file numbered its own, in {remedy}, or "
+            f"give --id file if each file is one person, or --id {person} if that is so"
         )
         return Doubts(at_once=at_once if each_counts else "", each_row=each if may_number else "")
     at_once = (
-        f"people of column '{person}' are in several places at one time, as if several had one id, and "
+        f"people of column '{person}' are {_APART}, as if several had one id, and "
         f"{_listed(others)} in {remedy}, or add one that joins several, or give --id {person} if that is so"
     )
     return Doubts(at_once=at_once, each_row=each if may_number else "")

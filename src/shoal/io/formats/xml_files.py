@@ -1,6 +1,7 @@
 """GPX, KML, KMZ and TCX, read piece by piece, safely; the person is the file.
 
-``--person folder`` takes its folder, of KML ``--person placemark`` the placemark. Some programs (PhoneTrack,
+``--person folder`` takes its folder, of KML ``--person placemark`` the placemark, of GPX ``--person track`` the
+track. Some programs (PhoneTrack,
 Maps of Nextcloud) write a track of GPX for each device: there the person is the track.
 """
 
@@ -82,16 +83,15 @@ def open_gpx(path: Path, _reading: Reading) -> Table:
     person = stem_of(path.name)
 
     def read(account: Account) -> Iterator[Row]:
-        plans, device, named = 0, person, False
+        plans, track, named = 0, person, False
         for tag, element in iterate_elements(path, "gpx", "GPX"):
             if tag == "trk":
-                device, named = person, False
-            elif tag == "name" and by_device and not named:  # of the file, and then of the track
-                device = (element.text or "").strip() or person
+                track, named = person, False
+            elif tag == "name" and not named:  # of the file, and then of the track
+                track = (element.text or "").strip() or person
             elif tag == "trkpt":
-                point = _child_text(element, "time"), element.get("lat", ""), element.get("lon", "")
                 named = True
-                yield (device, *point) if by_device else point
+                yield track, _child_text(element, "time"), element.get("lat", ""), element.get("lon", "")
             plans += tag in _NOT_MOVEMENT
             if tag in {"trkpt", "trkseg", *_NOT_MOVEMENT}:
                 element.clear()
@@ -99,8 +99,7 @@ def open_gpx(path: Path, _reading: Reading) -> Table:
             text = "{number} way points and route points of {file} are plans, not movement, and were left out"
             account.notes.append(say("reading.plans", text, number=f"{plans:,}", file=path.name))
 
-    names = ("datetime", "lat", "lon")
-    table = table_of_rows(path, ("uid", *names) if by_device else names, read)
+    table = table_of_rows(path, ("uid" if by_device else "track", "datetime", "lat", "lon"), read)
     if by_device:
         text = "{program} writes a track for each device: people are the names of the tracks"
         table.notes.append(say("reading.tracks", text, program=by_device[1].decode()))
