@@ -152,8 +152,8 @@ UNUSABLE_FILES: dict[str, tuple[Callable[[Path], object], str]] = {
         lambda place: text_file(place, GOOD.encode() + b"\xe9\xe8,2024-05-01,48,2\n"),
         "calls.csv is not UTF-8 text; save it again as UTF-8",
     ),
-    "UTF-16": (
-        lambda place: text_file(place, GOOD.encode("utf-16")),
+    "UTF-16 without a mark": (
+        lambda place: text_file(place, GOOD.encode("utf-16-le")),
         "calls.csv is not UTF-8 text; save it again as UTF-8",
     ),
     "empty Parquet": (lambda place: as_parquet(place, 0), "calls.parquet is empty"),

@@ -34,7 +34,7 @@ from foreign_writers import (
     text,
     zipped,
 )
-from shoal.errors import ShoalError
+from shoal.errors import InputError, ShoalError
 from shoal.io import read
 from shoal.io.formats import parquet_files
 from shoal.io.formats.table import FORMATS
@@ -143,7 +143,11 @@ BROKEN: Final = "line with the wrong number of fields"
 REFUSED: Final[Mapping[str, tuple[Writer, str]]] = {
     "CSV, a delimiter at the end of lines": (
         text("a.csv", HEAD + ROW.replace("\n", ",\n") * 2),
-        "every line of a.csv but the first ends with a delimiter (,)",
+        "every line of a.csv but the first has one field more than there are names of columns",
+    ),
+    "text of R, with names of rows": (
+        text("a.txt", (HEAD + f'"1",{ROW}"2",{ROW}').replace(",", " ")),
+        "at the beginning if they begin with names of rows (in R: col.names = NA)",
     ),
     "GPX, cut": (of("GPX"), "is not a whole GPX file; it may be cut off"),
     "GPX, empty": (packed("a.gpx", b""), "a.gpx is empty"),
@@ -468,6 +472,41 @@ def test_a_quoted_delimiter_before_an_empty_last_value_is_no_additional_field(tm
     path = text("a.csv", 'id,t,lat,lon,place,note\nann,1714557600,48.85,2.35,"Paris, France",\n')(tmp_path)
     assert isinstance(path, Path)
     assert read(path).n_samples == 1
+
+
+def test_lines_that_an_open_quotation_mark_took_into_a_column_that_is_not_read(tmp_path: Path) -> None:
+    rows = "".join(
+        f"p{k // 4},{NOON_S + 60 * k},48.8,2.3,{mark}5\n"
+        for k, mark in enumerate(["", "", "", '"', *[""] * 8, '"', "", "", ""])
+    )
+    path = text("a.csv", f"uid,t,lat,lon,note\n{rows}")(tmp_path)
+    with pytest.raises(InputError, match="10 of 16 lines cannot be read"):
+        read(path)
+    got = read(path, lose_people=True)
+    assert got.ids == ("p0", "p3")
+    fair = text("b.csv", 'uid,note,t,lat,lon\nann,"5, Main St\nParis",2024-05-01,48.8,2.3\n')(tmp_path)
+    assert read(fair).ids == ("ann",)
+
+
+def test_files_that_were_joined_with_their_column_names(tmp_path: Path) -> None:
+    row = ROW.replace("ann", "ben")
+    got = read(text("a.csv", HEAD + ROW + HEAD + row + HEAD)(tmp_path))
+    assert got.n_subjects == 2
+    assert got.intake.dropped == {"line that repeats the names of the columns": 2}
+    assert got.intake.people_read == 2
+
+
+@pytest.mark.parametrize("before", ["Export of 2024-05-01\n\n", "Fleet;;;\nfrom;2024;;\n", "% a comment\n"])
+def test_a_title_before_the_column_names_is_told(tmp_path: Path, before: str) -> None:
+    got = read(text("a.csv", before + HEAD + ROW)(tmp_path))
+    assert got.n_samples == 1
+    assert any("before its column names that were not read" in note for note in got.intake.notes)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig"])
+def test_text_as_spreadsheets_call_unicode(tmp_path: Path, encoding: str) -> None:
+    lines = (HEAD + ROW.replace("ann", "Jürgen")).replace(",", "\t")
+    assert read(packed("a.txt", lines.encode(encoding))(tmp_path)).ids == ("Jürgen",)
 
 
 def test_what_gdal_warns_of_and_no_reading_needs_is_not_printed(tmp_path: Path) -> None:

@@ -52,6 +52,13 @@ def degrees(source: object, **settings: Any) -> list[tuple[float, float]]:
         ("lat_sign", "lon_sign", ("-", "-")),
         ("hemisphere", "ew", ("S", "W")),
         ("N_S", "E_W", ("S ", " W")),
+        ("y_dir", "x_dir", ("S", "W")),
+        ("dir1", "dir2", ("S", "W")),
+        ("lat_south", "lon_west", (1, 1)),
+        ("lat_positive", "lon_positive", (False, False)),
+        ("breite_ns", "laenge_ow", ("S", "W")),
+        ("hemisphere_ns", "hemisphere_ew", ("S", "W")),
+        ("N/S", "E/O", ("S", "O")),
     ],
 )
 def test_hemispheres_turn_the_sign(south: str, west: str, values: tuple[Any, Any]) -> None:
@@ -76,6 +83,12 @@ def test_hemispheres_that_contradict_or_are_missing_are_counted() -> None:
     assert got.intake.dropped == {"empty or unreadable coordinate": 2}
 
 
+def test_east_and_west_of_languages_that_share_a_letter() -> None:
+    french = table(lat=[48.0] * 2, lon=[2.0] * 2, lon_dir=["E", "O"])
+    german = table(lat=[48.0] * 2, lon=[2.0] * 2, **{"O/W": ["O", "W"]})
+    assert degrees(french) == degrees(german) == [(48.0, 2.0), (48.0, -2.0)]
+
+
 @pytest.mark.parametrize("values", [["O", "O"], ["right", "left"], ["5", "6"]])
 def test_hemispheres_in_words_that_have_two_meanings(values: list[str]) -> None:
     assert "write E and W there" in refusal(table(lat=[48.0] * 2, lon=[2.0] * 2, lon_dir=values))
@@ -83,7 +96,18 @@ def test_hemispheres_in_words_that_have_two_meanings(values: list[str]) -> None:
 
 @pytest.mark.parametrize(
     ("name", "values"),
-    [("south", [48.7, 48.7]), ("west", [2.1, 2.2]), ("lat_ref", ["", ""]), ("heading", ["S", "N"])],
+    [
+        ("south", [48.7, 48.7]),
+        ("west", [2.1, 2.2]),
+        ("lat_ref", ["", ""]),
+        ("heading", ["S", "N"]),
+        ("direction", ["S", "S"]),
+        ("x_dir", [0.3, 0.4]),
+        ("columns", ["a", "b"]),
+        ("wo", ["17", "18"]),
+        ("hsn", ["17", "18"]),
+        ("lat_south", [48.2, 48.3]),
+    ],
 )
 def test_columns_that_are_no_hemispheres(name: str, values: list[Any]) -> None:
     assert degrees(table(lat=[48.0] * 2, lon=[2.0] * 2, **{name: values})) == [(48.0, 2.0)] * 2
@@ -105,6 +129,35 @@ def test_columns_that_are_no_hemispheres(name: str, values: list[Any]) -> None:
 def test_columns_of_any_type_beside_the_others_end_no_reading(name: str, values: pa.Array) -> None:
     plain = table(lat=[48.25] * 2, lon=[2.5] * 2)
     assert degrees(plain.append_column(name, values)) == [(48.25, 2.5)] * 2
+
+
+@pytest.mark.parametrize(
+    ("times", "name", "values", "asked"),
+    [
+        ([1714521600, 1714608000], "hour", [6, 7], "dates without a time of day, and the column 'hour'"),
+        (["2024-05-01T00:00:00Z"] * 2, "sec_of_day", [600, 700], "without a time of day"),
+        (["2024-05-01T06:00:00Z"] * 2, "minute", [6, 7], "whole hours, and the column 'minute'"),
+        (["2024-05-01 06:15"] * 2, "second", [6, 7], "whole minutes, and the column 'second'"),
+        ([1714521600, 1714608000], "minute_of_day", [600, 700], "without a time of day"),
+    ],
+)
+def test_a_finer_clock_beside_times_of_any_kind_is_asked_about(
+    times: list[Any], name: str, values: list[int], asked: str
+) -> None:
+    source = table(t=times, lat=[48.25] * 2, lon=[2.5] * 2, **{name: values})
+    assert asked in refusal(source)
+    answer: dict[str, Any] = (
+        {"time_unit": "s"} if isinstance(times[0], int) else {"time_format": "%Y-%m-%dT%H:%M:%S%z"}
+    )
+    if name != "second":
+        assert read(source, **answer).n_samples == 2
+
+
+def test_dates_of_two_orders_with_a_clock_beside_them() -> None:
+    source = table(t=["03/04/2024"] * 2, heure=["06:15", "07:15"], lat=[48.25] * 2, lon=[2.5] * 2)
+    assert "'heure' may hold their clock times: give --time heure" in refusal(source)
+    got = read(source, date="t", time="heure", time_format="%d/%m/%Y %H:%M", snap=False)
+    assert got.t.tolist() == [1712124900, 1712128500]
 
 
 def planar(**columns: list[Any]) -> pa.Table:
@@ -319,7 +372,12 @@ def test_digits_that_are_enough_and_numbers_too_short_for_a_time() -> None:
     )
     assert "has lost digits: its numbers since 1970 have steps of 128 s" in refusal(short)
     rounded = table(t=[1_714_560_000, 1_714_570_000], lat=[48.0] * 2, lon=[2.0] * 2)
-    assert any("whole thousands of seconds" in note for note in read(rounded).intake.notes)
+    assert any("all times are multiples of 10,000 s" in note for note in read(rounded).intake.notes)
+    times = np.arange(1_714_564_813, 1_714_566_000, 200).astype(np.float32).astype(float).tolist()
+    of_32_bits = table(id=["ann"] * 6, t=times, lat=[48.0] * 6, lon=[2.0] * 6)
+    assert any("all times are multiples of 128 s" in note for note in read(of_32_bits).intake.notes)
+    every_quarter = table(t=[900 * 1_905_072, 900 * 1_905_073], lat=[48.0] * 2, lon=[2.0] * 2)
+    assert not any("multiples" in note for note in read(every_quarter).intake.notes)
 
 
 def test_dates_without_a_time_of_day_are_told() -> None:
@@ -663,3 +721,25 @@ def test_degrees_minutes_and_seconds_and_meters_are_among_the_guesses() -> None:
         np.array([262_600.5]), np.array([6_250_566.7])
     )
     assert "(0.0 N 0.0 E)" not in advise_degrees(np.array([2350.0]), np.array([48850.0]))
+
+
+@pytest.mark.parametrize(
+    ("lat", "lon", "steps"),
+    [
+        ([49.0] * 10, [2.351 + row / 7 for row in range(10)], "whole degrees"),
+        ([48.812 + row / 7 for row in range(10)], [2.5] * 10, "tenths of degrees"),
+        ([48.81] * 10, [2.35] * 10, "hundredths of degrees"),
+    ],
+)
+def test_one_axis_with_few_decimals_is_told(lat: list[float], lon: list[float], steps: str) -> None:
+    got = read(table(id=["ann"] * 10, t=[NOON_S + row for row in range(10)], lat=lat, lon=lon))
+    assert any(f"are {steps}, precise to about" in note for note in got.intake.notes)
+
+
+def test_longitudes_from_0_to_360_among_others_come_with_advice() -> None:
+    lon = np.array([286.05, 286.1])
+    assert "longitudes from 0 to 360 (40.7 N 73.9 W): take 360 off" in advise_degrees(
+        lon, np.array([40.7] * 2)
+    )
+    source = table(lat=[40.7] * 3, lon=[-73.9, 286.1, 2.3], id=["ann", "ben", "cy"], t=[NOON_S] * 3)
+    assert "take 360 off those above 180; --lose-people" in refusal(source)

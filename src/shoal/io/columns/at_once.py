@@ -19,7 +19,7 @@ _MIXED: Final = 2_654_435_761  # Knuth's multiplier: a sample of times with all 
 
 
 class PlacesAtOnce:
-    """Counts positions that the same person reaches from another one faster than sound, in a sample of times."""
+    """Counts positions that the same person reaches faster than sound from another, in a sample."""
 
     def __init__(self) -> None:
         self._rows: list[tuple[Codes, Micros, Floats]] = []  # of a piece, in which alone the codes hold

@@ -100,8 +100,6 @@ def _appearance(text: str) -> tuple[str, tuple[int, ...]]:
         text = text.lower()
         if text.isalnum():
             return ((text.lstrip("0") or "0") if text.isdigit() else text.removeprefix("0x")), ()
-        if len(text) == _UUID and text.count("-") == 4:
-            return text.replace("-", ""), ()
         if _PATTERNS["usual"].fullmatch(text):
             return text, ()
     text = _decoded(text)
@@ -112,10 +110,10 @@ def _appearance(text: str) -> tuple[str, tuple[int, ...]]:
     if number := _number(text):
         return f"{_value(number):.{_DECIMALS}f}".rstrip("0").rstrip("."), ()
     signs = "".join(filter(str.isalnum, text)).removeprefix("0x")
-    if _PATTERNS["address"].fullmatch(signs) and not signs.isdigit():
-        return signs, ()
     if len(signs) < _FEWEST_SIGNS:
         return text, ()
+    if _PATTERNS["address"].fullmatch(signs) and not signs.isdigit():
+        return signs, ()
     if sum(map(str.isdigit, signs)) < _FEWEST_DIGITS:
         signs = text.replace("-", "").replace("_", "")
     gaps = tuple(place for place, sign in enumerate(text) if sign not in signs)

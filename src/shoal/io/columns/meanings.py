@@ -1,6 +1,7 @@
 """Columns that change what others mean: hemispheres, zones of a plane, days beside clocks; units in names."""
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -53,7 +54,7 @@ def split_unit(name: str) -> tuple[str, str]:
 
 def unit_of_time(name: str) -> str | None:
     """The unit of numeric times that a column's name states, "gps" for its count; None without one."""
-    if re.search("gps", name.lower()) and not re.search("utc|unix|iso", name.lower()):
+    if _is("gps", name) or (re.search("gps", name.lower()) and not re.search("utc|unix|iso", name.lower())):
         return "gps"
     return _TIME_UNITS.get(split_unit(name)[1] or name.strip().lower())
 
@@ -84,11 +85,14 @@ def sign_columns(names: Sequence[str], axis: str, coordinate: str) -> tuple[str,
     """The columns that may tell the hemisphere of a coordinate, "lat" or "lon"; the likeliest first."""
     word = _AXES[axis][0]
     maybe = re.compile(
-        rf"(?:gps)?{word}[a-z/]+|.*{word}|.*(?:nors|eorw|northsouth|eastwest|hemi|emisf).*|quadrant"
+        rf"(?:gps)?{word}[a-z/]+|.*{word}|.*(?:nors|eorw|northsouth|eastwest|hemi|emisf).*|quadrant|"
+        rf"[xy]{_MARK}|.*(?:ns|ew|eo|oe|ow)"
     )
     beside = names[names.index(coordinate) + 1 :][:1] if coordinate in names else ()
     chosen = [name for name in names if _is_sign(name, axis)]
     chosen += [name for name in beside if re.fullmatch(f"{_MARK}|[a-z]{{1,2}}", _compact(name))]
+    twins = Counter(_compact(name) for name in names if re.fullmatch(_MARK, _compact(name)))
+    chosen += [name for name in names if twins[_compact(name)] > 1]  # such as dir1 and dir2
     chosen += [name for name in names if maybe.fullmatch(_compact(name)) and not split_unit(name)[1]]
     return tuple(dict.fromkeys(name for name in chosen if name != coordinate))[:_MOST_TRIED]
 
@@ -96,7 +100,8 @@ def sign_columns(names: Sequence[str], axis: str, coordinate: str) -> tuple[str,
 def _is_sign(name: str, axis: str) -> bool:
     """Whether a column's name is that of a hemisphere."""
     word, pair, side = _AXES[axis]
-    full = rf"(?:gps)?(?:{word}(?:{_MARK}|{pair})|(?:{_MARK}|{pair}){word}|{pair}{_MARK}?|{side}{_MARK}?)"
+    full = rf"(?:gps)?(?:{word}(?:{_MARK}|{pair}|{side})|(?:{_MARK}|{pair}){word}|{side}{_MARK}?)"
+    full += rf"|(?:hemisphere|dir(?:ection)?)?{pair}{_MARK}?"
     return bool(re.fullmatch(full + ("|hemisphere" if axis == "lat" else ""), _compact(name)))
 
 
@@ -106,14 +111,18 @@ def signs(column: pa.Array, axis: str, name: str) -> Integers | None:
         return None
     coded = plain(column).dictionary_encode()
     compact, sure = _compact(name), _is_sign(name, axis)
-    turned, right = (bool(re.search(words, compact)) for words in ("neg|south|west", "north|east"))
+    turned, right = (bool(re.search(words, compact)) for words in ("neg|south|west", "positive|north|east"))
     flag = turned != right and sure
     words = {word: sign for sign, side in zip((1, -1), _TABLES["sides"][axis], strict=True) for word in side}
     if flag:
-        words = {word: -sign if right else sign for word, sign in _TABLES["flags"]["minus"].items()}
+        words |= {word: -sign if right else sign for word, sign in _TABLES["flags"]["minus"].items()}
     elif sure and re.search("sign|sgn|mult|factor", compact):
         words |= _TABLES["signs"]
     texts = [str(value).strip(" .°").lower().removesuffix(".0") for value in coded.dictionary.to_pylist()]
+    if axis == "lon" and (
+        other := {*texts, *re.findall("e(?=/?o)|w(?=/?o)|(?<=o)[ew]", compact)} & {"e", "w"}
+    ):
+        words[_EITHER_SIDE] = 1 if other == {"w"} else -1  # east beside west, west beside east
     if not (flag or sure or {*texts} - {""} <= words.keys() | {_EITHER_SIDE}):
         return None
     of_text = np.array([*(words.get(text, 0) for text in texts), 0])
@@ -175,10 +184,18 @@ class TimeNeighbors(Counting):
     """Columns beside the column of times that may change what it means, by their names."""
 
     def __init__(self, names: Sequence[str] = (), used: Sequence[str] = ()) -> None:
-        self.days, self.clocks, self.minutes, self.zones, self.halves, self.gps, self.elapsed = (
-            columns_of([name for name in names if name not in used], kind)
-            for kind in ("days", "clocks", "minutes", "zones", "halves", "gps", "elapsed")
-        )
+        kinds = ("days", "clocks", "minutes", "seconds", "zones", "halves", "gps", "elapsed")
+        free = [name for name in names if name not in used]
+        (
+            self.days,
+            self.clocks,
+            self.minutes,
+            self.seconds,
+            self.zones,
+            self.halves,
+            self.gps,
+            self.elapsed,
+        ) = (columns_of(free, kind) for kind in kinds)
         self._begin_counts()
 
     def _begin_counts(self) -> None:

@@ -29,7 +29,7 @@ DEGREES: Final = frozenset({*NAMES["lat"], *NAMES["lon"]})
 _SUMMED: Final = 1 << 14  # positions at once
 _MEASURED: Final = 500  # places of a batch whose distances are held against geodesic ones
 _NAMED: Final = 3  # files that a message names
-_FINE_DECIMALS, _NOT_BY_CHANCE, _ROUNDED = 2, 10, 1e-4  # of degrees; positions; numbers of 32 bits, too
+_FINE_DECIMALS, _NOT_BY_CHANCE, _ROUNDED = 3, 10, 1e-4  # of degrees; positions; numbers of 32 bits, too
 
 
 class Positions(Counting):
@@ -85,7 +85,7 @@ class Positions(Counting):
         self._sums = np.zeros(3, dtype=object)  # of whole numbers that may not fit 64 bits
         self._some: list[Floats] = []  # places of each batch on the working plane, [2, n]
         self._rows = 0
-        self._decimals = {0}  # of the degrees so far, at most 2
+        self._decimals = {(0, 0), (1, 0)}  # of the degrees so far, by axis, at most 3
         self.unread = ""  # the shape of a coordinate that cannot be read
         self._refused: Counter[str] = Counter()  # rows by the column that says they have no position
         self._may_group = False  # thousands of planar numbers, by points
@@ -205,11 +205,12 @@ class Positions(Counting):
     def _remember(self, first: Floats, second: Floats, people: Codes, table: str) -> None:
         """Sums of whole numbers do not depend on the order of rows."""
         self._rows += len(first)
-        while self.degrees and (decimals := max(self._decimals)) < _FINE_DECIMALS:
-            tenths = np.concatenate([first, second]) * 10**decimals
-            if np.abs(tenths - np.rint(tenths)).max(initial=0) < _ROUNDED:
-                break
-            self._decimals.add(decimals + 1)
+        for axis, values in enumerate((first, second) if self.degrees else ()):
+            while (decimals := self._decimals_of(axis)) < _FINE_DECIMALS:
+                tenths = values * 10**decimals
+                if np.abs(tenths - np.rint(tenths)).max(initial=0) < _ROUNDED:
+                    break
+                self._decimals.add((axis, decimals + 1))
         if self._working_crs is not None and first.size:
             some = slice(None, None, len(first) // _MEASURED + 1)
             plane = first[some], second[some]
@@ -227,6 +228,9 @@ class Positions(Counting):
                 self._doubts.add_places(first, second, people, table, wrapped=wrapped, crs=crs)
         if self.crs is None and first.size:
             self._bounds.append(np.array([-first.min(), -second.min(), first.max(), second.max()]))
+
+    def _decimals_of(self, axis: int) -> int:
+        return max(decimals for of, decimals in self._decimals if of == axis)
 
     def plane(self) -> str | None:
         """The plane after all rows, None for local meters; questions about what the numbers may be."""
@@ -264,7 +268,7 @@ class Positions(Counting):
                     f"{self._name}, {projection.error_in_words(worst)} at worst; name another with "
                     "working_crs, one in meters around the data, or read longitude and latitude"
                 )
-        fine = self.degrees and max(self._decimals) >= _FINE_DECIMALS
+        fine = self.degrees and max(self._decimals_of(axis) for axis in (0, 1)) > 1
         self.notes += self._doubts.check_degrees(self._name, named=self._named, fine=fine)
         for column, rows in self._refused.items():
             text = (
@@ -296,8 +300,8 @@ class Positions(Counting):
             self.notes.append(say("reading.too_wide", text, share=percent, file=self._name, wrong=wrong))
 
     def _note_coarse(self) -> None:
-        decimals = max(self._decimals)
-        if self.degrees and self._rows and not decimals and self._parts:
+        decimals, most = sorted(self._decimals_of(axis) for axis in (0, 1))
+        if self.degrees and self._rows and not most and self._parts:
             raise InputError(
                 f"the degrees of {self._name} are whole, and {', '.join(self._parts)} may hold "
                 "their minutes, seconds or decimals; write each coordinate as one decimal number, or remove "
@@ -306,7 +310,9 @@ class Positions(Counting):
         if not self.degrees or decimals >= _FINE_DECIMALS or self._rows < _NOT_BY_CHANCE:
             return
         text = "the positions of {file} are {steps}, precise to about {km} km; a smaller --cell adds nothing"
-        steps, km = (("whole degrees", 111), ("tenths of degrees", 11))[decimals]
+        steps, km = (("whole degrees", 111), ("tenths of degrees", 11), ("hundredths of degrees", 1))[
+            decimals
+        ]
         self.notes.append(say("reading.coarse", text, file=self._name, steps=steps, km=km))
 
     def _note_national(self, west: float, south: float, east: float, north: float) -> None:

@@ -1,7 +1,9 @@
 """Times of any common kind to whole microseconds since 1970-01-01 UTC, a whole column at a time."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
+from math import gcd
 from typing import Final
 
 import numpy as np
@@ -13,7 +15,7 @@ from shoal.io.columns import time_numbers, time_text
 from shoal.io.columns.counting import Counting
 from shoal.io.columns.meanings import TimeNeighbors
 from shoal.io.columns.time_text import SECOND, Micros, parse, shape_of
-from shoal.io.columns.values import Codes, has_value, is_number, is_text, numbers_in_text, plain
+from shoal.io.columns.values import COMMA, Codes, has_value, is_number, is_text, numbers_in_text, plain
 from shoal.messages import Message, say, say_number
 from shoal.runtime.arrays import Flags, Numbers
 from shoal.units import DAY_S, duration_s
@@ -31,6 +33,7 @@ _MONTHS_OF_A_DAY, _MONTHS_A_YEAR = 4, 12  # nobody is tracked on the fifth of fo
 _ONE_SECOND: Final = say("unit.one_second", "one second")
 _MANY: Final = 0.5
 _HOUR: Final = 3600 * SECOND
+_LENGTHS: Final = {"days": DAY, "hours": _HOUR, "minutes": 60 * SECOND}
 _ENOUGH_HOURS, _ENOUGH_TIMES = 10, 50  # from 1 to 12, that do not lie there by chance
 _ERA_S: Final = 1024 * 7 * 86_400
 
@@ -65,8 +68,9 @@ class Times(Counting):
         self.naive = self.zoned = 0  # rows without and with a zone
         self.twice = self.never = 0  # local times that the clock showed twice, or skipped
         self.unread = ""
-        self._naive_looked_at = self._midnights = self._whole_hours = 0
-        self._numbers_looked_at = self._thousands = 0
+        self._looked_at = self._naive_looked_at = 0
+        self._wholes: Counter[str] = Counter()  # times that are whole days, hours and minutes
+        self._steps_s = set[int]()  # the common divisor of numbers since 1970, of each batch
         self._stays = self._moves = False  # people with several rows, and those with several times
         self._hours = set[int]()  # of the clock
         self._span_s = set[int]()  # the first and last of numbers since 1970, of each batch
@@ -88,6 +92,8 @@ class Times(Counting):
             self._count(readable, zoned=zoned)
             ticks = pc.fill_null(column.cast(pa.int64()), 0).to_numpy(zero_copy_only=False)
             ticks = time_numbers.scaled(ticks, column.type.unit)
+            if zoned:
+                self._look(ticks, readable)
             return (ticks if zoned else self._utc(ticks, readable)), readable
         if pa.types.is_null(kind):
             return np.zeros(len(column), dtype=np.int64), np.zeros(len(column), dtype=np.bool_)
@@ -130,21 +136,25 @@ class Times(Counting):
                 f"everybody in {name} has one time in all rows, and the column '{self.beside.elapsed[0]}' "
                 "may hold the time since then; add it to the times, or give --time-unit s if that is right"
             )
-        if not self.naive:
-            return
         own_layout = self._layout is not None
-        all_midnights = self._midnights == self._naive_looked_at
-        if not own_layout and date is None and self.beside.clocks and all_midnights:
+        whole = {kind for kind, times in self._wholes.items() if times == self._looked_at}
+        if not (own_layout or self.given) and date is None and self.beside.clocks and "days" in whole:
             clock = self.beside.clocks[0]
             raise InputError(
                 f"the times of {name} are dates without a time of day, and the column '{clock}' may "
-                f"hold it; give the column of dates with --date, and --time {clock}, or a --time-format"
+                f"hold it; give the column of dates with --date, and --time {clock}, or a --time-format "
+                "(of numbers a --time-unit) if dates are all there is"
             )
-        if not own_layout and self.beside.minutes and self._whole_hours == self._naive_looked_at:
-            raise InputError(
-                f"the times of {name} are whole hours, and the column '{self.beside.minutes[0]}' may hold "
-                "their minutes; write both into one column, or give a --time-format if hours are all there is"
-            )
+        parts = (("hours", "minutes", self.beside.minutes), ("minutes", "seconds", self.beside.seconds))
+        for kind, part, columns in parts:
+            if not (own_layout or self.given) and columns and kind in whole:
+                raise InputError(
+                    f"the times of {name} are whole {kind}, and the column '{columns[0]}' may hold their "
+                    f"{part}; write both into one column, or give a --time-format (of numbers a "
+                    f"--time-unit) if {kind} are all there is"
+                )
+        if not self.naive:
+            return
         if self.zone_in_name and not self._zone_given:
             raise InputError(
                 f"the times of {name} have no zone, and the name of their column tells {self.zone_in_name}; "
@@ -173,19 +183,20 @@ class Times(Counting):
         if self._slashed is not None:
             text = "dates such as 99/99/9999 begin with the {part}, as some of them show"
             yield say("reading.dates", text, part=_PARTS[self._slashed])
-        share = self._midnights * self.naive / max(self._naive_looked_at * (self.naive + self.zoned), 1)
-        if self._naive_looked_at > 1 and share >= _MANY:
+        share = self._wholes["days"] / max(self._looked_at, 1)
+        if self._looked_at > 1 and share >= _MANY:
             text = (
                 "{percent} % of the times have no time of day and are taken as midnight; what is said "
                 "about hours and about who was where at one time is not about these"
             )
             yield say("reading.midnights", text, percent=int(100 * share))
-        if self._numbers_looked_at > 1 and self._thousands == self._numbers_looked_at:
+        step_s = gcd(*self._steps_s)
+        if len(self._span_s) > 1 and step_s % 60 and not (step_s % 64 and step_s % 100):
             text = (
-                "all times are whole thousands of seconds; if a table tool rounded them, export them "
-                "again as whole numbers"
+                "all times are multiples of {step} s; if a table tool rounded them, export them again as "
+                "whole numbers"
             )
-            yield say("reading.thousands", text)
+            yield say("reading.multiples", text, step=f"{step_s:,}")
         span_s = sorted(self._span_s) or [0]
         if not self.given and time_numbers.OPEN_GPS_S <= span_s[0] <= span_s[-1] <= time_numbers.GPS_UNTIL_S:
             first, last = (1970 + int(s // (365.2425 * DAY_S)) for s in (span_s[0], span_s[-1]))
@@ -208,13 +219,19 @@ class Times(Counting):
         rows = int(np.count_nonzero(readable))
         self.zoned, self.naive = self.zoned + rows * zoned, self.naive + rows * (not zoned)
 
-    def _utc(self, ticks: Micros, readable: Flags) -> Micros:
+    def _look(self, ticks: Micros, readable: Flags) -> Micros:
+        """Count whole days, hours and minutes among some times, and give these."""
         step = len(ticks) // time_numbers.LOOKED_AT + 1
         some = ticks[::step][readable[::step]]
+        self._looked_at += len(some)
+        for kind, length in _LENGTHS.items():
+            self._wholes[kind] += int(np.count_nonzero(some % length == 0))
+        return some
+
+    def _utc(self, ticks: Micros, readable: Flags) -> Micros:
+        some = self._look(ticks, readable)
         self._naive_looked_at += len(some)
-        self._midnights += int(np.count_nonzero(some % DAY == 0))
         self._hours.update(np.unique(some % DAY // _HOUR).tolist())
-        self._whole_hours += int(np.count_nonzero(some % (3600 * SECOND) == 0))
         if self._zone is None:
             return ticks
         local = pa.array(np.where(readable, ticks, 0)).cast(pa.timestamp("us"))
@@ -269,11 +286,9 @@ class Times(Counting):
         if not self.given and not self.steps:
             time_numbers.require_one_unit(values[readable], self.unit, where)
         if not self.steps:
-            some = ticks[:: len(ticks) // time_numbers.LOOKED_AT + 1]
-            self._numbers_looked_at += len(np.unique(some))
-            self._thousands += len(np.unique(some[some % (1000 * SECOND) == 0]))
-            seconds = ticks[readable] // SECOND
-            self._span_s |= {int(seconds.min()), int(seconds.max())}
+            seconds = np.unique(self._look(ticks, readable) // SECOND)
+            self._steps_s.add(int(np.gcd.reduce(seconds)))
+            self._span_s |= {int(seconds[0]), int(seconds[-1])}
         return ticks, readable
 
     def _require_unit_of_name(self, where: str) -> None:
@@ -314,6 +329,9 @@ class Times(Counting):
             if pa.types.is_floating(kind):
                 self._check_exponents(text, where)
             return ticks, readable
+        commas = pc.match_substring_regex(text, COMMA)
+        if pc.any(commas).as_py():
+            text = pc.if_else(commas, pc.replace_substring(text, ",", "."), text)
         number = numbers_in_text(text)
         usable = number.is_valid()
         if not self.given and pc.any(pc.match_substring_regex(text, DATED)).as_py():
@@ -357,7 +375,7 @@ class Times(Counting):
                 raise InputError(
                     f"{where} holds dates like {shape_of(_first(text, by_day))}, which may begin with the "
                     "day or the month; give --time-format, for example '%d/%m/%Y %H:%M:%S' or "
-                    "'%m/%d/%Y %I:%M %p'"
+                    f"'%m/%d/%Y %I:%M %p'{self._clock_beside(text)}"
                 )
             if most and day_shows != month_shows:
                 self._slashed = "day" if day_shows else "month"
@@ -369,6 +387,15 @@ class Times(Counting):
             raise InputError(_TWO_ORDERS.format(where=where))
         return ticks, readable
 
+    def _clock_beside(self, text: pa.Array) -> str:
+        """What to do where dates have no clock, and another column may hold it."""
+        if not self.beside.clocks or pc.any(pc.match_substring(text, ":")).as_py():
+            return ""
+        clock = self.beside.clocks[0]
+        return (
+            f"; '{clock}' may hold their clock times: give --time {clock}, and their own column with --date"
+        )
+
     def _by_layouts(self, text: pa.Array, layouts: Iterable[str]) -> tuple[Micros, Flags]:
         ticks, readable = np.zeros(len(text), dtype=np.int64), np.zeros(len(text), dtype=np.bool_)
         for layout in layouts:
@@ -376,6 +403,7 @@ class Times(Counting):
             if not rows.size:
                 break
             part_ticks, part_readable, zoned = parse(text.take(pa.array(rows)), layout)
+            self._look(part_ticks, part_readable & zoned)
             part_ticks = np.where(zoned, part_ticks, self._utc(part_ticks, part_readable & ~zoned))
             ticks[rows], readable[rows] = part_ticks, part_readable
             self._count(part_readable & zoned, zoned=True)

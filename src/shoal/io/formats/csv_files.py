@@ -6,11 +6,12 @@ Without a header, the caller names the columns, or the lines match a known data 
 import csv
 import io
 import re
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import islice, takewhile
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,12 +29,12 @@ from shoal.io.formats.input_table import WRONG_FIELDS, Account, Table
 from shoal.io.formats.row_files import explain_damage, open_bytes
 from shoal.messages import say
 from shoal.model.intake import Reading
-from shoal.runtime.arrays import Floats
 
 DELIMITERS: Final = ",;\t|"
 SAMPLE_BYTES: Final = 1 << 18
 BLOCK_BYTES: Final = 1 << 22
 _LOOKED_AT: Final = 20
+_NAMES_AGAIN: Final = say("row.names_again", "line that repeats the names of the columns")
 _VALUE: Final = re.compile(r"\s*[-+]?\d[\d.,:/TZ+\s-]*")  # no name of a column: a number, a date or a time
 
 
@@ -41,42 +42,26 @@ def open_table(path: Path, reading: Reading) -> Table:
     """Columns and rows; the delimiter splits the header into most fields, other lines are left out."""
     if nmea_files.holds(path):
         return nmea_files.open_table(path, reading)
-    sample, whole = _beginning(path)
+    sample, whole, is_utf16 = _beginning(path)
     before = _lines_before_header(sample)
     layout = _layout(path.name, sample.split(b"\n", before)[-1], reading)
+    if is_utf16:
+        layout = replace(layout, encoding="utf-16")
     header, delimiter = layout.names, layout.delimiter
     account = Account()
 
-    def skip(row: Any) -> str:
-        lines = max(1, sum(1 for line in row.text.splitlines() if line.strip()))
-        account.unreadable[WRONG_FIELDS] += lines
-        if lines > 1:
-            text = (
-                "a quotation mark in {file} is not closed; the {lines} lines after it count as one broken "
-                "line each"
-            )
-            account.notes.append(say("reading.open_quote", text, file=path.name, lines=lines))
-        return "skip"
-
-    def whole_lines(batch: pa.RecordBatch) -> pa.RecordBatch:
-        ends = _swallowed_lines(batch, layout)
-        broken = ends > 0
-        if not broken.any():
-            return batch
-        lines = int((ends + broken).sum())
-        account.unreadable[WRONG_FIELDS] += lines
-        text = "quotation marks in {file} span several lines; these {lines} lines count as broken"
-        account.notes.append(say("reading.long_quotes", text, file=path.name, lines=lines))
-        return batch.filter(pa.array(~broken))
+    rows = _Rows(name=path.name, layout=layout, account=account)
 
     def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
         if whole and not layout.has_rows:
             return
         size = max(path.stat().st_size, 1)
+        once = [name for name in header if header.count(name) == 1]
+        looked_at = once if _may_hold_line_ends(path) else list(columns)
         with _opened(path) as (file, stream):
             # Named this way, the encoding is checked everywhere, and not only in the columns and lines
             # that are kept.
-            rows = arrow_csv.open_csv(
+            stored = arrow_csv.open_csv(
                 stream,
                 read_options=arrow_csv.ReadOptions(
                     block_size=BLOCK_BYTES,
@@ -84,17 +69,20 @@ def open_table(path: Path, reading: Reading) -> Table:
                     column_names=None if layout.has_header else header,
                     skip_rows=before,
                 ),
-                parse_options=arrow_csv.ParseOptions(delimiter=delimiter, invalid_row_handler=skip),
+                parse_options=arrow_csv.ParseOptions(delimiter=delimiter, invalid_row_handler=rows.skip),
                 convert_options=arrow_csv.ConvertOptions(
-                    include_columns=list(columns),
-                    column_types=dict.fromkeys(columns, pa.string()),
+                    include_columns=looked_at,
+                    column_types=dict.fromkeys(looked_at, pa.string()),
                     strings_can_be_null=False,
                 ),
             )
-            for batch in rows:
-                yield min(file.tell() / size, 1.0), whole_lines(batch)
-        if account.unreadable:
-            places = [header.index(name) for name in columns]
+            for batch in stored:
+                yield (
+                    min(file.tell() / size, 1.0),
+                    rows.without_names(rows.whole(batch).select(list(columns))),
+                )
+        if account.unreadable[WRONG_FIELDS]:
+            places = [header.index(name) for name in looked_at]
             account.first_lines[WRONG_FIELDS] = _first_broken_line(path, before, layout, places)
 
     if before:
@@ -105,15 +93,18 @@ def open_table(path: Path, reading: Reading) -> Table:
     )
 
 
-def _swallowed_lines(batch: pa.RecordBatch, layout: "_Layout") -> Floats:
-    """The lines that an open quotation mark took into each row: a value holds as many fields as a line."""
-    ends = np.zeros(len(batch))
-    for column in batch.columns:
-        lines = pc.count_substring(column, "\n").to_numpy(zero_copy_only=False)
-        if lines.any():
-            delimiters = pc.count_substring(column, layout.delimiter).to_numpy(zero_copy_only=False)
-            ends += np.where(delimiters >= len(layout.names) - 1, lines, 0)
-    return ends
+def _may_hold_line_ends(path: Path) -> bool:
+    """Whether a line ends between two quotation marks, so that a value may have taken lines into it."""
+    marks = 0
+    with _opened(path) as (_, stream):
+        while block := stream.read(BLOCK_BYTES):
+            if marks % 2 or b'"' in block:
+                signs = np.frombuffer(block, dtype=np.uint8)
+                before = marks + np.cumsum(signs == ord('"'))
+                if (before[signs == ord("\n")] % 2).any():
+                    return True
+                marks = int(before[-1])
+    return False
 
 
 def _first_broken_line(path: Path, before: int, layout: "_Layout", places: Sequence[int]) -> int:
@@ -146,14 +137,61 @@ class _Layout:
     encoding: str = "utf-8-sig"
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Rows:
+    """Lines of a file that are rows, and the account of the others."""
+
+    name: str
+    layout: _Layout
+    account: Account
+
+    def skip(self, row: Any) -> str:
+        """The handler of lines with too many or too few fields."""
+        lines = max(1, sum(1 for line in row.text.splitlines() if line.strip()))
+        self.account.unreadable[WRONG_FIELDS] += lines
+        if lines > 1:
+            text = (
+                "a quotation mark in {file} is not closed; the {lines} lines after it count as one broken "
+                "line each"
+            )
+            self.account.notes.append(say("reading.open_quote", text, file=self.name, lines=lines))
+        return "skip"
+
+    def whole(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Without rows that took lines into a value, which then holds as many fields as a line."""
+        ends = np.zeros(len(batch))
+        for column in batch.columns:
+            lines = pc.count_substring(column, "\n").to_numpy(zero_copy_only=False)
+            if lines.any():
+                delimiters = pc.count_substring(column, self.layout.delimiter).to_numpy(zero_copy_only=False)
+                ends += np.where(delimiters >= len(self.layout.names) - 1, lines, 0)
+        broken = ends > 0
+        if not broken.any():
+            return batch
+        n_lines = int((ends + broken).sum())
+        self.account.unreadable[WRONG_FIELDS] += n_lines
+        text = "quotation marks in {file} span several lines; these {lines} lines count as broken"
+        self.account.notes.append(say("reading.long_quotes", text, file=self.name, lines=n_lines))
+        return batch.filter(pa.array(~broken))
+
+    def without_names(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Without the first lines of files that were joined."""
+        repeats = pc.equal(batch.column(0), batch.schema.names[0])
+        if not self.layout.has_header or not pc.any(repeats).as_py():
+            return batch
+        for name, column in zip(batch.schema.names, batch.columns, strict=True):
+            repeats = pc.and_(repeats, pc.equal(column, name))
+        self.account.unreadable[_NAMES_AGAIN] += pc.sum(repeats).as_py()
+        return batch.filter(pc.invert(repeats))
+
+
 def _lines_before_header(sample: bytes) -> int:
-    """The number of lines before the names of columns that begin with #, or tell Excel the separator."""
+    """The number of lines, such as comments or a title, before one with the names of columns."""
     lines = sample.removeprefix(b"\xef\xbb\xbf").decode("latin-1").split("\n")[:_LOOKED_AT]
-    n = sum(1 for _ in takewhile(lambda line: line.startswith("#"), lines)) or int(
-        re.fullmatch("sep=.\r?", lines[0], re.IGNORECASE) is not None
-    )
-    names = re.split(f"[{DELIMITERS}]", lines[n]) if n < len(lines) else []
-    return n if sum(name.strip(' "\r').lower() in RECOGNIZED for name in names) > 1 else 0
+    fields = [re.split(f"[{DELIMITERS}]", line) for line in lines]
+    named = [sum(field.strip(' "\r').lower() in RECOGNIZED for field in some) > 1 for some in fields]
+    first = named.index(True) if True in named else 0
+    return first if any(line.strip() for line in lines[:first]) else 0
 
 
 def _layout(name: str, sample: bytes, reading: Reading) -> _Layout:
@@ -179,12 +217,13 @@ def _layout(name: str, sample: bytes, reading: Reading) -> _Layout:
             "id,t,lat,lon, or name the columns with --columns id,t,lat,lon"
         )
     rows = [line for line in lines[1:] if line.strip()]
-    longer = [line for line in rows if line.endswith(delimiter) and line.count(delimiter) == len(header)]
-    if rows and len(longer) == len(rows) and '"' not in "".join(rows):
-        raise InputError(
-            f"every line of {name} but the first ends with a delimiter ({delimiter}), so that it has a field "
-            "without a name; add one to the end of the first line, or take it off the others"
-        )
+    with suppress(csv.Error):
+        if rows and all(len(some) == len(header) + 1 for some in csv.reader(rows, delimiter=delimiter)):
+            raise InputError(
+                f"every line of {name} but the first has one field more than there are names of columns; add "
+                "a name, at the end if lines end with a delimiter, or at the beginning if they begin with "
+                "names of rows (in R: col.names = NA); or put values with a delimiter in quotation marks"
+            )
     return _Layout(names=header, delimiter=delimiter, has_rows=has_rows)
 
 
@@ -234,9 +273,13 @@ def _opened(path: Path) -> Iterator[tuple[pa.NativeFile, pa.NativeFile]]:
         yield file, pa.CompressedInputStream(file, "gzip") if path.name.lower().endswith(".gz") else file
 
 
-def _beginning(path: Path) -> tuple[bytes, bool]:
+def _beginning(path: Path) -> tuple[bytes, bool, bool]:
+    """The first bytes as UTF-8, whether these are all, and whether the file is UTF-16 with a mark."""
     with _opened(path) as (_, stream):
         sample = stream.read(SAMPLE_BYTES)
+        whole, is_utf16 = len(sample) < SAMPLE_BYTES, sample.startswith((BOM_UTF16_LE, BOM_UTF16_BE))
+        if is_utf16:
+            sample = sample.decode("utf-16", "ignore").encode()
     if not sample.removeprefix(b"\xef\xbb\xbf").strip():
         raise InputError(f"{path.name} is empty")
     if packed := recognize("packed", sample):
@@ -248,7 +291,7 @@ def _beginning(path: Path) -> tuple[bytes, bool]:
             f"the lines of {path.name} end as on old Macintoshes (CR); convert it, for example with "
             "tr '\\r' '\\n'"
         )
-    return sample, len(sample) < SAMPLE_BYTES
+    return sample, whole, is_utf16
 
 
 def _header(name: str, sample: bytes) -> tuple[list[str], str, bool]:

@@ -1,8 +1,7 @@
 """GPX, KML, KMZ and TCX, read piece by piece, safely; the person is the file.
 
-``--person folder`` takes its folder, of KML ``--person placemark`` the placemark, of GPX ``--person track`` the
-track. Some programs (PhoneTrack,
-Maps of Nextcloud) write a track of GPX for each device: there the person is the track.
+``--person folder`` takes its folder, of KML ``--person placemark`` the placemark, of GPX ``--person track``
+the track. Some programs (PhoneTrack, Maps of Nextcloud) write a track for each device, the person.
 """
 
 import re
