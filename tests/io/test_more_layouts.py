@@ -1,6 +1,7 @@
 """Files in layouts that programs share: packed, beside a README, moving features, trips of maps, aircraft."""
 
 import bz2
+import csv
 import gzip
 import io
 import json
@@ -11,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -263,6 +265,79 @@ def test_maps_of_kepler(tmp_path: Path) -> None:
     assert "of no kind that shoal knows" in refusal(document("m.json", broken)(tmp_path))
 
 
+OBJECTS: list[dict[str, Any]] = [
+    {"uid": "ann", "t": NOON_S, "lat": 48.85, "lon": 2.35},
+    {"uid": "bob", "t": NOON_S, "lat": 48.9, "lon": 2.4},
+]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"status": "ok", "data": OBJECTS},
+        {"page": {"number": 1, "results": OBJECTS}, "links": []},
+        {name: {"0": OBJECTS[0][name], "1": OBJECTS[1][name]} for name in OBJECTS[0]},
+        {"0": OBJECTS[0], "1": OBJECTS[1]},
+        {"columns": [*OBJECTS[0]], "index": [0, 1], "data": [[*row.values()] for row in OBJECTS]},
+    ],
+    ids=["answer", "inner list", "pandas, columns", "pandas, index", "pandas, split"],
+)
+def test_lists_of_objects_within_an_answer_or_of_pandas(tmp_path: Path, content: Any) -> None:
+    got = read(document("a.json", content)(tmp_path))
+    assert (got.ids, (got.t * 60).tolist()) == (("ann", "bob"), [NOON_S] * 2)
+
+
+def test_answers_that_hold_no_movement_or_several_lists(tmp_path: Path) -> None:
+    for content in ({"a": OBJECTS, "b": OBJECTS}, {"settings": [{"name": "x", "value": 1}]}):
+        assert "of no kind that shoal knows" in refusal(document("a.json", content)(tmp_path))
+
+
+def test_a_list_of_features_is_a_collection(tmp_path: Path) -> None:
+    features = [
+        {
+            "type": "Feature",
+            "geometry": {"type": "Point", "coordinates": [row["lon"], row["lat"]]},
+            "properties": row,
+        }
+        for row in OBJECTS
+    ]
+    assert read(document("a.json", features)(tmp_path)).ids == ("ann", "bob")
+
+
+@pytest.mark.parametrize(
+    ("lat", "lon", "place"),
+    [
+        ("22.93S", "43.22W", (-22.93, -43.22)),
+        ("22.93 N", "43.22 E", (22.93, 43.22)),
+        ("S22.93", "W43.22", (-22.93, -43.22)),
+        ("22.93°", "-43.22°", (22.93, -43.22)),
+        ("22°55'48.0\"S", "43°13'12.0\"W", (-22.93, -43.22)),
+        ("22° 55.8' S", "43° 13.2' W", (-22.93, -43.22)),
+        ("22 55 48 S", "43 13 12 W", (-22.93, -43.22)),
+    ],
+)
+def test_coordinates_with_letters_and_minutes(
+    tmp_path: Path, lat: str, lon: str, place: tuple[float, float]
+) -> None:
+    rows = [["uid", "t", "lat", "lon"], *([f"p{k}", str(NOON_S + k), lat, lon] for k in range(3))]
+    path = tmp_path / "a.csv"
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows(rows)
+    got = read(path, snap=False)
+    assert got.lat is not None
+    assert got.lon is not None
+    assert (np.round(got.lat, 6).tolist(), np.round(got.lon, 6).tolist()) == ([place[0]] * 3, [place[1]] * 3)
+
+
+@pytest.mark.parametrize(
+    ("lat", "lon"),
+    [("22.93E", "43.22N"), ("-22.93S", "43.22W"), ("22 61 S", "43 13 W"), ("22.5 30 S", "43 13 W")],
+)
+def test_coordinates_of_another_side_or_with_impossible_minutes(tmp_path: Path, lat: str, lon: str) -> None:
+    path = text("a.csv", f"uid,t,lat,lon\nann,{NOON_S},{lat},{lon}\n")(tmp_path)
+    assert "coordinates are written like 99" in refusal(path).replace("like -", "like ")
+
+
 def fix(clock: str, quality: int = 1) -> str:
     return "$" + sentence(f"GPGGA,{clock},4851.0,N,00221.0,E,{quality},08,0.9,30.0,M,46.9,M,,")[1:]
 
@@ -303,10 +378,10 @@ def test_dates_of_zda_for_positions_of_gga(tmp_path: Path, lines: list[str], sec
     assert read(text("a.nmea", "\n".join([rmc, *sentences]))(tmp_path)).n_samples == 1
 
 
-@pytest.mark.parametrize(("step", "km"), [(1.0, 111), (0.1, 11), (0.01, None)])
+@pytest.mark.parametrize(("step", "km"), [(1.0, 111), (0.1, 11), (0.01, 1), (0.001, None)])
 def test_positions_of_few_digits_have_a_note(tmp_path: Path, step: float, km: int | None) -> None:
     rows = [
-        f"p{row},2024-05-01T12:00:00Z,{48 + row * step:.2f},{2 + row * step / 2:.2f}"
+        f"p{row},2024-05-01T12:00:00Z,{48 + row * step:.3f},{2 + row * step / 2:.3f}"
         for row in range(0, 24, 2)
     ]
     got = read(text("a.csv", "\n".join(["uid,t,lat,lon", *rows]))(tmp_path))

@@ -83,6 +83,7 @@ def test_every_preset_and_every_format_has_its_file(tmp_path: Path) -> None:
         ".csv.gz .tsv .tsv.gz .txt.gz .geoparquet .pq .gpx.gz .kml.gz .tcx.gz .fit.gz .json.gz .geojson.gz"
     )
     same_code += " .nmea.gz .ais.gz .pb.gz .jsonl.gz .ndjson .geojsonl .xls .ods .sqlite3 .db"
+    same_code += " .tab .ipc .arrows"
     seen = {".parquet"}
     for name, row in FILES.items():
         if row.needs:

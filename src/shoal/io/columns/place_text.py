@@ -20,13 +20,14 @@ from shoal.io.columns.values import has_value, is_text, plain, points, with_colu
 from shoal.io.formats.input_table import Table, reshape
 from shoal.messages import say
 from shoal.model.intake import Reading
-from shoal.runtime.arrays import Floats
+from shoal.runtime.arrays import Flags, Floats
 
 _TABLE: Final = TABLES["place_text"]
 _COLUMN: Final = re.compile("|".join(_TABLE["columns"]["places"]))
 _LON_FIRST: Final = re.compile(_TABLE["columns"]["lon_first"])
 _FORMS: Final = expressions(_TABLE["forms"], _TABLE["pieces"])
 _WGS84: Final = {"", "0", "4326"}
+_SIDES: Final = {"lat": "NS", "lon": "EW"}
 _TURN: Final = say("reading.turn", "--lat lon --lon lat turns that")
 
 
@@ -60,7 +61,7 @@ def _positions(table: Table, column: str, text: pa.Array, *, planar: bool) -> tu
     if not is_text(text.type):
         return x, y
     text = pc.replace_substring_regex(text, _FORMS["commas"], r"\1.\2;\3.\4")  # decimal commas
-    for form in ("point", "listed", "pair"):
+    for form in ("point", "listed", "object", "pair"):
         fields = pc.extract_regex(text, _FORMS[form])
         rows = np.flatnonzero(has_value(fields))
         if not rows.size:
@@ -108,6 +109,26 @@ def _positions(table: Table, column: str, text: pa.Array, *, planar: bool) -> tu
             "name columns of degrees with --lat and --lon"
         )
     return x, y
+
+
+def angles(text: pa.Array, axis: str) -> tuple[Floats, Flags]:
+    """Degrees with their sign or the letter of a side, perhaps with minutes and seconds; which are such."""
+    fields = pc.extract_regex(text, _FORMS["angle"])
+    part = {field.name: pc.fill_null(pc.struct_field(fields, field.name), "") for field in fields.type}
+    degrees, minutes, seconds = (
+        pc.if_else(pc.equal(part[name], ""), "0", part[name]).cast(pa.float64()).to_numpy()
+        for name in ("degrees", "minutes", "seconds")
+    )
+    side = pc.utf8_upper(pc.binary_join_element_wise(part["before"], part["after"], "")).to_numpy(
+        zero_copy_only=False
+    )
+    minus = pc.equal(part["minus"], "-").to_numpy(zero_copy_only=False)
+    written = np.isin(side, [*_SIDES[axis]]) & ~minus
+    written |= (side == "") & pc.not_equal(part["mark"], "").to_numpy(zero_copy_only=False)
+    in_parts = pc.not_equal(part["minutes"], "").to_numpy(zero_copy_only=False)
+    written &= (minutes < 60) & (seconds < 60) & (~in_parts | (degrees == np.floor(degrees)))
+    turned = minus | np.isin(side, ["S", "W"])
+    return np.where(turned, -1, 1) * (degrees + minutes / 60 + seconds / 3600), written
 
 
 def _require_one_system(table: Table, column: str, codes: set[str | None], planar: bool) -> None:

@@ -14,9 +14,10 @@ from shoal.io.columns.advice import advise_degrees, likely_planes
 from shoal.io.columns.column_names import NAMES, Columns
 from shoal.io.columns.counting import Counting
 from shoal.io.columns.land import middles
+from shoal.io.columns.place_text import angles
 from shoal.io.columns.position_doubts import PositionDoubts
 from shoal.io.columns.time_text import shape_of
-from shoal.io.columns.values import Codes, DecimalCommas, is_text, may_be_thousands, numbers, points
+from shoal.io.columns.values import Codes, DecimalCommas, is_text, may_be_thousands, numbers, plain, points
 from shoal.messages import say
 from shoal.model import projection
 from shoal.model.intake import TOO_WIDE, Reading
@@ -154,6 +155,9 @@ class Positions(Counting):
         if decimal and not readable.all():
             column = self.commas.replaced(batch, name, angle=True)
             values, readable = numbers(column, where)
+        if decimal and is_text(column.type) and not readable.all():
+            degrees, written = angles(plain(column), axis)
+            values, readable = np.where(written, degrees, values), readable | written
         if not self.unread and is_text(column.type) and not readable.all():
             written = column.filter(pa.array(~readable)).drop_null()
             self.unread = shape_of(next(filter(None, written.to_pylist()), ""))

@@ -8,7 +8,7 @@ from shoal.errors import InputError
 from shoal.io.formats.json_values import Content, flat, records
 from shoal.messages import say_number
 
-_TIMES: Final = ("times", "coordTimes", "timestamps")
+_TIMES: Final = ("times", "coordTimes", "timestamps", "datetimes")
 _TIME: Final = ("time", "t", "timestamp", "datetime")
 _WGS84: Final = ("crs84", "4326")
 _PLACE: Final = ("lat", "lon", "latitude", "longitude", "lng", "long")
@@ -22,6 +22,12 @@ _DATE: Final = re.compile(r"\d{4}[-/]\d{1,2}[-/]\d")
 
 def read(content: Any) -> Content | None:
     """A row for each point, and for each moment of a line with times; None for other content."""
+    if (
+        isinstance(content, list)
+        and content
+        and all(one.get("type") == "Feature" for one in records(content))
+    ):
+        content = {"type": "FeatureCollection", "features": content}
     features = _features(content)
     if features is None:
         return None

@@ -29,7 +29,6 @@ from shoal.io.formats.row_files import (
     open_bytes,
     table_of_rows,
 )
-from shoal.messages import say
 from shoal.model.intake import Reading
 
 _BEGINNING_BYTES: Final = 4096
@@ -161,8 +160,7 @@ def open_owntracks(path: Path, _reading: Reading) -> Table:
                 else:
                     others += 1
         if others:
-            text = "{number} messages of {file} tell no position and were left out"
-            account.notes.append(say("reading.without_position", text, number=f"{others:,}", file=path.name))
+            account.notes.append(json_layouts.without_position(others))
 
     owners = (
         Owner(column="uid", value=device.parent.name, place=str(device.parent), what="folder"),

@@ -12,19 +12,42 @@ from shoal.errors import InputError
 from shoal.io.columns.column_names import RECOGNIZED
 from shoal.io.formats import geojson
 from shoal.io.formats.json_values import Content, flat, records
-from shoal.messages import say_number
+from shoal.messages import Message, say, say_number
 
 # answers of OpenSky, of all aircraft and of one: a time, lists, and where time, lat and lon are in each
 _OPENSKY: Final = (("time", "states", (3, 6, 5)), ("startTime", "path", (0, 1, 2)))
 
+_ENOUGH_NAMES: Final = 2  # that tell movement from another list in an answer
+
 
 def objects(content: Any) -> Content | None:
-    """A list of objects, with the values of all their names."""
-    if not content or not _are_objects(content):
+    """Objects with the values of all their names: a list, the only one in an answer, or a frame of pandas."""
+    lists = [some for some in _lists_in(content) if some]
+    if len(lists) != 1:
         return None
-    values = [flat(value) for value in content]
+    values = [flat(value) for value in lists[0]]
     names = list(dict.fromkeys(chain(*values)))
+    known = {name.rpartition(".")[2].lower() for name in names} & RECOGNIZED
+    if isinstance(content, dict) and len(known) < _ENOUGH_NAMES:
+        return None
     return names, [[value.get(name) for name in names] for value in values], []
+
+
+def _lists_in(content: Any) -> Iterator[list[dict[str, Any]]]:
+    """Lists of objects. pandas writes a frame by columns, by rows, or as names and lists of values."""
+    if _are_objects(content):
+        yield content
+    if not isinstance(content, dict):
+        return
+    inner = list(content.values())
+    if isinstance(content.get("columns"), list) and isinstance(content.get("data"), list):
+        names = [str(name) for name in content["columns"]]
+        yield [dict(zip(names, row, strict=False)) for row in content["data"] if isinstance(row, list)]
+    elif len(inner) > 1 and all(isinstance(one, dict) and one.keys() == inner[0].keys() for one in inner):
+        by_columns = RECOGNIZED & {name.lower() for name in content}
+        yield [{name: content[name][row] for name in content} for row in inner[0]] if by_columns else inner
+    else:
+        yield from chain.from_iterable(map(_lists_in, inner))
 
 
 def _are_objects(value: Any) -> bool:
@@ -39,8 +62,14 @@ def owntracks(content: Any) -> Content | None:
     positions = [message for message in messages if message["_type"] == "location"]
     names, rows, notes = _with_others({"tid": "tid", "t": "tst", "lat": "lat", "lon": "lon"}, positions)
     if others := len(messages) - len(positions):
-        notes.append(f"{others:,} messages tell no position and were left out")
+        notes.append(without_position(others))
     return names, rows, notes
+
+
+def without_position(messages: int) -> Message:
+    """The note on messages of OwnTracks that are left out."""
+    text = "{number} messages tell no position and were left out"
+    return say("reading.without_position", text, number=f"{messages:,}")
 
 
 def dawarich(content: Any) -> Content | None:

@@ -27,7 +27,7 @@ from shoal.model.intake import Reading
 
 Reader = Callable[[Path, Reading], Table]
 _READERS: Final[Mapping[Reader, str]] = {
-    csv_files.open_table: ".csv .csv.gz .tsv .tsv.gz .txt .txt.gz",
+    csv_files.open_table: ".csv .csv.gz .tsv .tsv.gz .tab .txt .txt.gz",
     parquet_files.open_table: ".parquet .geoparquet .pq",
     plt_files.open_table: ".plt",
     xml_files.open_gpx: ".gpx .gpx.gz",
@@ -41,7 +41,7 @@ _READERS: Final[Mapping[Reader, str]] = {
     nmea_files.open_table: ".nmea .nmea.gz",
     nmea_files.open_ships: ".ais .ais.gz",
     gtfs_realtime_files.open_table: ".pb .pb.gz",
-    parquet_files.open_arrow: ".arrow .feather",
+    parquet_files.open_arrow: ".arrow .arrows .feather .ipc",
     excel_files.open_table: ".xlsx .xls .ods",
     gis_files.open_table: ".gpkg .fgb .shp",
     database_files.open_sqlite: ".sqlite .sqlite3 .db",
@@ -61,7 +61,7 @@ _ABOUT: Final = re.compile(
     )
 )
 _LOOKED_AT: Final = 64  # bytes
-_LINES: Final = (".csv", ".tsv", ".txt", ".jsonl", ".ndjson", ".geojsonl")
+_LINES: Final = (".csv", ".tsv", ".tab", ".txt", ".jsonl", ".ndjson", ".geojsonl")
 
 
 def open_file(path: Path, reading: Reading) -> Table:
