@@ -29,8 +29,6 @@ from shoal.io.description import Description as Description
 from shoal.io.description import describe as describe
 from shoal.io.foreign import FileLayout as FileLayout
 from shoal.io.formats.street_files import read_streets as read_streets
-from shoal.io.formats.tile_files import TileFile as TileFile
-from shoal.io.formats.tile_files import read_tiles as read_tiles
 from shoal.io.reading import read as read
 from shoal.measures.k_gap import KGap as KGap
 from shoal.measures.k_gap import k_gap as k_gap
@@ -81,6 +79,8 @@ from shoal.release_folder.folder import read_release as read_release
 from shoal.release_folder.manifest import Statement as Statement
 from shoal.release_folder.manifest import read_statement as read_statement
 from shoal.report.facts.ground import MapGround as MapGround
+from shoal.report.tile_files import TileFile as TileFile
+from shoal.report.tile_files import read_tiles as read_tiles
 from shoal.runtime.randomness import Randomness as Randomness
 from shoal.runtime.run import Run as Run
 from shoal.synthetic import Stations as Stations

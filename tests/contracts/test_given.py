@@ -13,8 +13,8 @@ import pytest
 import shoal
 from shoal.comparison.study import Setting
 from shoal.errors import to_python_names
-from shoal.io.formats.ecosystem import to_movingpandas, to_positionfixes
 from shoal.model.intake import Reading
+from shoal.publishing.ecosystem import to_movingpandas, to_positionfixes
 from shoal.utility.frontier import Budget
 
 PACKAGE = Path(shoal.__file__).parent

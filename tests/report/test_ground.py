@@ -9,10 +9,10 @@ import pytest
 
 import shoal
 from shoal.errors import InputError
-from shoal.io.formats.tile_files import TileFile, read_tiles
 from shoal.model.projection import WGS84, transform
 from shoal.model.streets import StreetGraph
 from shoal.report.facts.ground import MOST_TILE_BYTES, MapGround, Placed, streets_in, tiles_in
+from shoal.report.tile_files import TileFile, read_tiles
 from tile_maker import png, square_at, write_mbtiles
 
 PLANE = "+proj=laea +lat_0=48.8 +lon_0=2.3 +datum=WGS84 +units=m +no_defs"

@@ -314,7 +314,7 @@ def take_ground(options: dict[str, Any]) -> Any:
     streets, tiles = take_streets(options), options.pop("tiles")
     if streets is None and tiles is None:
         return NO_GROUND
-    from shoal.io.formats.tile_files import read_tiles
+    from shoal.report.tile_files import read_tiles
 
     return MapGround(streets=streets, tiles=None if tiles is None else read_tiles(tiles))
 

@@ -144,8 +144,8 @@ def convert(release: Path | str, output: Path, how: Any, box_as: Any, as_json: b
     A release of areas and intervals needs --box-as, because points look more exact than boxes are. Points
     stay unchanged. Tools that read GeoParquet (QGIS, GeoPandas, DuckDB) open release.parquet directly.
     """
-    from shoal.io.formats.point_files import write_points
     from shoal.publishing.opening import open_release
+    from shoal.publishing.point_files import write_points
     from shoal.release_folder.folder import read_release
 
     with Bars(quiet=quiet) as bars, open_release(release) as opened:

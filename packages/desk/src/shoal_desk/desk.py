@@ -7,10 +7,10 @@ from typing import Any, Final
 
 from shoal.errors import MisuseError, ShoalError
 from shoal.io.formats.street_files import read_streets
-from shoal.io.formats.tile_files import read_tiles
 from shoal.model.release import Release
 from shoal.release_folder.folder import read_release
 from shoal.report.facts.ground import NO_GROUND, MapGround
+from shoal.report.tile_files import read_tiles
 from shoal_desk.case import Case, Choices
 from shoal_desk.commands import (
     Plan,

@@ -17,12 +17,12 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.errors import InputError
-from shoal.io.formats.tile_files import Square, TileFile
 from shoal.kernels.box_measures import add_density_changes
 from shoal.messages import Message, say
 from shoal.model.projection import WGS84, transform
 from shoal.model.release import Boxes
 from shoal.model.streets import StreetGraph
+from shoal.report.tile_files import Square, TileFile
 from shoal.runtime.arrays import Floats, Integers
 
 PIXELS: Final = 150

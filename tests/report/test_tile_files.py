@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from shoal.errors import InputError
-from shoal.io.formats.tile_files import read_tiles
+from shoal.report.tile_files import read_tiles
 from tile_maker import png, square_at, write_mbtiles
 
 AREA = (2.2, 48.7, 2.5, 48.9)

@@ -14,12 +14,12 @@ import shoal
 from command_line import Shoal
 from shoal.errors import InputError, MisuseError, OutputError
 from shoal.io import read
-from shoal.io.formats.ecosystem import to_positionfixes, to_scikit_mobility
-from shoal.io.formats.point_files import PointFormat, write_points
 from shoal.methods.glove.glove import Glove
 from shoal.model.grid import Grid
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
+from shoal.publishing.ecosystem import to_positionfixes, to_scikit_mobility
+from shoal.publishing.point_files import PointFormat, write_points
 from shoal.release_folder.folder import read_release
 from shoal.runtime.randomness import Randomness
 from small_releases import random_people
@@ -123,7 +123,7 @@ def test_boxes_stay_boxes(released: tuple[Trajectories, Release, Linkage]) -> No
 
 
 def test_a_box_becomes_a_point_only_when_told_how(released: tuple[Trajectories, Release, Linkage]) -> None:
-    from shoal.io.formats.ecosystem import points_of
+    from shoal.publishing.ecosystem import points_of
 
     release = released[1]
     for convert in (to_scikit_mobility, to_positionfixes):
@@ -179,7 +179,7 @@ def test_names_cannot_leave_the_folder(tmp_path: Path) -> None:
 @pytest.mark.filterwarnings("ignore:The inplace keyword:DeprecationWarning")  # MovingPandas is behind pandas
 def test_movingpandas_holds_the_same_points(released: tuple[Trajectories, Release, Linkage]) -> None:
     pytest.importorskip("movingpandas", reason="MovingPandas is not installed (the extra geo)")
-    from shoal.io.formats.ecosystem import to_movingpandas
+    from shoal.publishing.ecosystem import to_movingpandas
 
     people, release, _ = released
     collection = to_movingpandas(people)

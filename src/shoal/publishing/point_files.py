@@ -10,9 +10,9 @@ from xml.sax.saxutils import escape
 import numpy as np
 
 from shoal.errors import MisuseError
-from shoal.io.formats.ecosystem import BoxAs, degrees_of
 from shoal.model.release import Release
 from shoal.model.trajectories import Trajectories
+from shoal.publishing.ecosystem import BoxAs, degrees_of
 from shoal.runtime.arrays import Floats
 from shoal.runtime.staging import explain_write_errors, staged_folder
 
