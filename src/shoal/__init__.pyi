@@ -25,11 +25,11 @@ from shoal.errors import OtherJobError as OtherJobError
 from shoal.errors import OutputError as OutputError
 from shoal.errors import ShoalError as ShoalError
 from shoal.io.columns.public_places import read_public_places as read_public_places
-from shoal.io.description import Description as Description
-from shoal.io.description import describe as describe
 from shoal.io.foreign import FileLayout as FileLayout
 from shoal.io.formats.street_files import read_streets as read_streets
 from shoal.io.reading import read as read
+from shoal.measures.description import Description as Description
+from shoal.measures.description import describe as describe
 from shoal.measures.k_gap import KGap as KGap
 from shoal.measures.k_gap import k_gap as k_gap
 from shoal.measures.k_gap import k_gaps as k_gaps

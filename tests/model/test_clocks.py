@@ -8,7 +8,8 @@ import pyarrow as pa
 import pytest
 
 from shoal.errors import MisuseError
-from shoal.io import describe, read
+from shoal.io import read
+from shoal.measures.description import describe
 from shoal.measures.presence import clock_offsets_s, share_of_hours
 from shoal.measures.query import time_profile
 from shoal.model.clocks import UTC_CLOCK, Clock, clock_of

@@ -20,7 +20,7 @@ from shoal.attacks.rate import AttackResult, Rate
 from shoal.comparison.compare import Comparison
 from shoal.comparison.study import Setting, Study
 from shoal.errors import MissingExtraError, MisuseError
-from shoal.io.description import describe
+from shoal.measures.description import describe
 from shoal.measures.k_gap import k_gap, k_gaps
 from shoal.methods.glove.glove import Glove
 from shoal.methods.swapping.swap_locations import SwapLocations

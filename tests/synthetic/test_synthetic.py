@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import shoal
 from example_counts import examples
 from shoal.errors import MisuseError, OutputError
-from shoal.io.description import surface_of
+from shoal.measures.description import surface_of
 from shoal.runtime.arrays import Integers
 from shoal.runtime.run import Run
 from shoal.synthetic import Layout, Stations, synthesize, write_synthetic

@@ -19,8 +19,8 @@ from desk_visits import Visitor
 from shoal.attacks.table import ATTACKS
 from shoal.io import cleaning
 from shoal.io.columns.times import TAKEN_AS_UTC
-from shoal.io.description import describe
 from shoal.io.formats.input_table import WRONG_FIELDS
+from shoal.measures.description import describe
 from shoal.messages import (
     ENVIRONMENT,
     Message,

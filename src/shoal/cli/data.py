@@ -50,7 +50,8 @@ def inspect(source: str, as_json: bool, quiet: bool, **options: Any) -> int:
 
     INPUT is a file, a folder of files, or a pattern. For a release, print the statements of its manifest.
     """
-    from shoal.io import describe, read
+    from shoal.io import read
+    from shoal.measures.description import describe
     from shoal.publishing.opening import facts_of, is_release, open_release
     from shoal.release_folder.folder import read_release
     from shoal.runtime.run import Run

@@ -4,17 +4,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from shoal.io.description import Description, describe
     from shoal.io.reading import read, read_with
 
 _HOME_OF: Final = {
-    "Description": "shoal.io.description",
-    "describe": "shoal.io.description",
     "read": "shoal.io.reading",
     "read_with": "shoal.io.reading",
 }
 
-__all__ = ["Description", "describe", "read", "read_with"]
+__all__ = ["read", "read_with"]
 
 
 def __getattr__(name: str) -> Any:

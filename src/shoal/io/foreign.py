@@ -12,13 +12,13 @@ from shoal.errors import InputError, MisuseError, requiring_extra
 from shoal.io.columns.cell_codes import CellCodes, cells_of, system_of
 from shoal.io.columns.column_names import NAMES, column_called, find_column, repeated
 from shoal.io.columns.meanings import divisor
-from shoal.io.columns.tables import TABLES
 from shoal.io.columns.times import Times, with_date
 from shoal.io.columns.value_ranges import Axis, Ranges, number_ranges, time_ranges
 from shoal.io.columns.values import Names, plain, points, stored
 from shoal.io.formats.input_table import Table
 from shoal.io.formats.row_files import explain_damage
 from shoal.io.sources.openers import openers
+from shoal.io.tables import TABLES
 from shoal.model.intake import Reading
 from shoal.model.projection import is_geographic
 from shoal.runtime.argument_types import typed

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from shoal.errors import NothingLeftError
-from shoal.io.description import describe
+from shoal.measures.description import describe
 from shoal.methods.co_location.w4m import W4m
 from shoal.methods.glove.glove import Glove
 from shoal.methods.k_merge import merge_members

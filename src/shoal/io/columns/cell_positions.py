@@ -16,11 +16,11 @@ from shoal.errors import InputError, MissingExtraError, MisuseError
 from shoal.io.columns.column_names import CELLS, column_called, find_column, usual_columns
 from shoal.io.columns.place_text import read_place_text
 from shoal.io.columns.presets import apply_preset, fill
-from shoal.io.columns.tables import TABLES
 from shoal.io.columns.values import Names, is_text, numbers, plain, stored, with_columns
 from shoal.io.formats import gis_files
 from shoal.io.formats.input_table import Table, reshape
 from shoal.io.sources.openers import openers
+from shoal.io.tables import TABLES
 from shoal.messages import say
 from shoal.model.intake import Reading
 from shoal.model.projection import WGS84, is_geographic, transform

@@ -6,8 +6,8 @@ from typing import Final
 
 from shoal.errors import InputError, MisuseError
 from shoal.io.columns import meanings
-from shoal.io.columns.tables import TABLES
 from shoal.io.formats.input_table import Geometry, Table
+from shoal.io.tables import TABLES
 from shoal.model.intake import Reading
 
 _TABLE: Final = TABLES["column_names"]

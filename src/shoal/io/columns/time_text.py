@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shoal.errors import MisuseError
-from shoal.io.columns.tables import TABLES, expressions
 from shoal.io.columns.values import has_value
+from shoal.io.tables import TABLES, expressions
 from shoal.runtime.arrays import Flags, Integers
 from shoal.units import DAY_S
 

@@ -24,9 +24,9 @@ from shoal.errors import InputError, MisuseError
 from shoal.io.columns import presets
 from shoal.io.columns.column_names import RECOGNIZED
 from shoal.io.formats import nmea_files
-from shoal.io.formats.facts import recognize
 from shoal.io.formats.input_table import WRONG_FIELDS, Account, Table
 from shoal.io.formats.row_files import explain_damage, open_bytes
+from shoal.io.tables import recognize
 from shoal.messages import say
 from shoal.model.intake import Reading
 

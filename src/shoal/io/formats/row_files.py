@@ -15,8 +15,8 @@ import pyarrow as pa
 
 from shoal.errors import InputError
 from shoal.io.columns.owners import owners_of_file
-from shoal.io.formats.facts import FACTS
 from shoal.io.formats.input_table import Account, Owner, Table
+from shoal.io.tables import TABLES
 
 Row = Sequence[str | None]
 TEXT_ROWS: Final = 1 << 16  # of a batch
@@ -33,7 +33,7 @@ BROKEN_ARCHIVE: Final = (
 )
 # what object stores answer
 _CODE: Final = re.compile(r"AWS Error ([A-Z_]+)|google::cloud::Status\(([A-Z_]+)")
-_WHY: Final = {code: words for words, codes in FACTS["answers"].items() for code in codes}
+_WHY: Final = {code: words for words, codes in TABLES["facts"]["answers"].items() for code in codes}
 
 
 def table_of_rows(

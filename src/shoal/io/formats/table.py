@@ -19,9 +19,9 @@ from shoal.io.formats import (
     plt_files,
     xml_files,
 )
-from shoal.io.formats.facts import FACTS
 from shoal.io.formats.input_table import Table
 from shoal.io.formats.packed_files import PACKED, TAR, open_packed
+from shoal.io.tables import TABLES
 from shoal.messages import say
 from shoal.model.intake import Reading
 
@@ -57,7 +57,7 @@ ARCHIVE: Final = ".zip"
 ARCHIVES: Final = (ARCHIVE, *TAR)
 _ABOUT: Final = re.compile(
     r"({texts})([-_. ].*)?|({tables})\.(json|csv|txt)|({google})\.json".format_map(
-        {kind: "|".join(names) for kind, names in FACTS["about"].items()}
+        {kind: "|".join(names) for kind, names in TABLES["facts"]["about"].items()}
     )
 )
 _LOOKED_AT: Final = 64  # bytes
@@ -70,7 +70,7 @@ def open_file(path: Path, reading: Reading) -> Table:
         first = file.read(_LOOKED_AT).removeprefix(b"\xef\xbb\xbf").lstrip().lower()
     if not first and path.stat().st_size == 0:
         raise InputError(f"{path.name} is empty")
-    for beginning, what in FACTS["instead"].items():
+    for beginning, what in TABLES["facts"]["instead"].items():
         if first.startswith(beginning.encode()):
             raise InputError(f"{path.name} {what}")
     if path.suffix.lower() in PACKED:

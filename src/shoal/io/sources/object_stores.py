@@ -14,10 +14,10 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 
 from shoal.errors import InputError, OutputError
-from shoal.io.formats.facts import FACTS
 from shoal.io.formats.input_table import Table, bind_folder, folder_for_a_copy
 from shoal.io.formats.parquet_files import open_source
 from shoal.io.formats.row_files import explain_damage, explain_store_error
+from shoal.io.tables import TABLES
 
 SCHEMES: Final = ("s3://", "gs://", "gcs://", "abfs://", "abfss://")
 _GOOGLE: Final = ("gs://", "gcs://")
@@ -118,8 +118,8 @@ def _reading(address: str) -> Iterator[None]:
     nothing = (
         "nothing lies at that address in the object store; check the bucket and the folder, and write a "
     )
-    schemes = (scheme for scheme in FACTS["credentials"] if address.startswith(scheme))
-    credentials = FACTS["credentials"][next(schemes, "s3")]
+    schemes = (scheme for scheme in TABLES["facts"]["credentials"] if address.startswith(scheme))
+    credentials = TABLES["facts"]["credentials"][next(schemes, "s3")]
     remedy = f"check the address and the credentials (for {credentials})"
     with (
         _explained("the object store cannot be read", remedy),

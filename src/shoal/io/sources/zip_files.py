@@ -19,11 +19,11 @@ from typing import BinaryIO, Final
 from shoal.errors import InputError
 from shoal.io.columns.owners import stem_of
 from shoal.io.formats import plt_files
-from shoal.io.formats.facts import recognize
 from shoal.io.formats.input_table import Owner, Table, add_constants, bind_folder, folder_for_a_copy
 from shoal.io.formats.packed_files import zip_of_tar
 from shoal.io.formats.row_files import BROKEN_ARCHIVE, explain_damage
 from shoal.io.formats.table import ARCHIVE, ARCHIVES, is_about_data, is_hidden
+from shoal.io.tables import recognize
 
 _BLOCK: Final = 1 << 20
 _DAWARICH: Final = "data.json"

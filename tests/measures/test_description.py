@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from shapely import MultiPoint
 
-from shoal.io import describe, read
+from shoal.io import read
+from shoal.measures.description import describe
 from shoal.runtime.run import Run
 
 rows = st.lists(

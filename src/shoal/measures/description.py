@@ -6,7 +6,6 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
-from shoal.io.columns.time_text import SECOND
 from shoal.kernels.cylinder_middles import hull
 from shoal.messages import Message, say_number
 from shoal.model.argument_checks import require_trajectories
@@ -389,4 +388,4 @@ def _place_line(place: Place, samples: int) -> str:
 
 
 def _iso(seconds: float) -> str:
-    return f"{np.datetime64(int(seconds * SECOND), 'us').astype('datetime64[s]')}Z"
+    return f"{np.datetime64(int(seconds * 1e6), 'us').astype('datetime64[s]')}Z"

@@ -1,4 +1,4 @@
-"""Facts about what other programs write: names, words, units and forms, in the TOML files beside this one."""
+"""Facts about what other programs write: names, words, units, forms and signs, in the TOML files below."""
 
 import re
 import tomllib
@@ -8,7 +8,7 @@ from typing import Any, Final
 
 TABLES: Final[Mapping[str, Any]] = {
     path.stem: tomllib.loads(path.read_text(encoding="utf-8"))
-    for path in Path(__file__).parent.glob("*.toml")
+    for path in Path(__file__).parent.glob("*/*.toml")
 }
 
 
@@ -18,3 +18,11 @@ def expressions(rows: Mapping[str, str], pieces: Mapping[str, str] | None = None
     for name, text in rows.items():
         known[name] = re.sub(r"\{([a-z_]+)\}", lambda piece: known[piece[1]], text)
     return {name: known[name] for name in rows}
+
+
+def recognize(table: str, content: bytes, *, anywhere: bool = False) -> str | None:
+    """The kind of file, among those of a table of facts, whose sign is at the beginning, or anywhere."""
+    for kind, sign in TABLES["facts"][table].items():
+        if content.startswith(sign.encode("latin-1")) or (anywhere and sign.encode("latin-1") in content):
+            return str(kind)
+    return None
