@@ -111,6 +111,22 @@ def test_archives_of_tar_are_read_as_those_of_zip(tmp_path: Path, ending: str) -
     assert f"calls{ending} is not" in refusal(tmp_path / f"calls{ending}")
 
 
+@pytest.mark.parametrize("name", ["a.zip", "a.tar", "a.tar.gz", "a.csv.xz"])
+def test_a_file_that_may_not_be_opened_is_not_called_damaged(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / name).write_bytes(b"x")
+    opened = Path.open
+
+    def refuse(path: Path, *settings: Any, **more: Any) -> Any:
+        if path.name == name:
+            raise PermissionError(13, "Permission denied")
+        return opened(path, *settings, **more)
+
+    monkeypatch.setattr(Path, "open", refuse)
+    assert refusal(tmp_path / name) == f"{name} cannot be opened: Permission denied"
+
+
 def test_an_archive_of_tar_reaches_nothing_outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "calls.tar.gz"
     path.write_bytes(gzip.compress(tar_of({"a.csv": ROWS.encode()}, link="b.csv")))

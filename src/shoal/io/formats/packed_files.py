@@ -65,8 +65,6 @@ def _unpack(path: Path, inner: Path) -> None:
                     raise _too_large(path)
                 file.write(block)
     except (OSError, EOFError, lzma.LZMAError, pa.ArrowException, *BROKEN_GZIP) as error:
-        if isinstance(error, PermissionError):
-            raise
         raise InputError(f"{path.name} is not whole {path.suffix} data; copy it again") from error
 
 

@@ -40,6 +40,10 @@ class Archive:
 
 def open_archive(path: Path) -> Archive:
     """The archive; of tar a copy as zip."""
+    try:
+        path.open("rb").close()
+    except OSError as error:
+        raise InputError(f"{path.name} cannot be opened: {error.strerror}") from error
     if path.name.lower().endswith(ARCHIVE):
         return Archive(path)
     with folder_for_a_copy() as folder:
