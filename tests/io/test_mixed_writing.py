@@ -106,7 +106,7 @@ PLACES: Final[dict[str, tuple[Place, str]]] = {
         lambda lat, lon: (round(4800 + lat % 1 * 60, 4), round(200 + lon % 1 * 60, 4)),
         "degrees and minutes in one number",
     ),
-    "signs of degrees": (lambda lat, lon: (f"{lat}N", f"{lon}E"), "coordinates are written like 9"),
+    "letters of two axes": (lambda lat, lon: (f"{lat}E", f"{lon}N"), "coordinates are written like 9"),
 }  # fmt: skip
 
 

@@ -184,7 +184,6 @@ def table(path: Path, header: str, *, people: int = 3, rows: int = 4) -> Path:
     ("header", "asked", "answer", "people"),
     [
         ("id|{n}", "each row has its own 'id', which may number the rows", "id", 12),
-        ("id|row{n}", "each row has its own 'id', which may number the rows", "id", 12),
         ("id,agent|{n},p{k}", "each row has its own 'id'", "agent", 3),
         ("device,model_owner_key|iPhone 12,p{k}", "several places at one time", "model_owner_key", 3),
         ("device,username|iPhone 12,p{k}", "several people may use what column 'device'", "username", 3),

@@ -268,7 +268,7 @@ def account_people(state: ReadingState, ids: Sequence[str] | pa.Array, people_re
     may_number = state.doubts.each_row and people_read == state.rows_read >= _MANY_ROWS
     digits_count = state.columns.person.strip().lower() not in MAY_BE_GENERATED
     if may_number and all(
-        (digits_count and not text.isalpha()) or len(text) >= _GENERATED for text in texts_of(ids)
+        (digits_count and text.isdigit()) or len(text) >= _GENERATED for text in texts_of(ids)
     ):
         raise InputError(state.doubts.each_row)
     _ask_about_shared_ids(state, ids, column)

@@ -34,7 +34,7 @@ def advise_degrees(lon: Floats, lat: Floats) -> str:
         guesses.append(f"grads ({place(0.9 * lon, 0.9 * lat)}): call them lat_gon and lon_gon")
     if (lat >= 0).all() and _fits(lon, 90 - lat):
         guesses.append(f"angles from the north pole ({place(lon, 90 - lat)}): write 90 less these angles")
-    if lon.min() > 180 and _fits(lon - 360, lat):
+    if lon.min() > 180 and lon.max() <= 360 and _fits(lon - 360, lat):
         guesses.append(f"longitudes from 0 to 360 ({place(lon - 360, lat)}): take 360 off those above 180")
     if _fits(lat, lon):
         guesses.append(f"swapped ({place(lat, lon)}): name latitude with --lat and longitude with --lon")

@@ -100,10 +100,10 @@ def _may_hold_line_ends(path: Path) -> bool:
         while block := stream.read(BLOCK_BYTES):
             if marks % 2 or b'"' in block:
                 signs = np.frombuffer(block, dtype=np.uint8)
-                before = marks + np.cumsum(signs == ord('"'))
-                if (before[signs == ord("\n")] % 2).any():
+                at, ends = np.flatnonzero(signs == ord('"')), np.flatnonzero(signs == ord("\n"))
+                if ((np.searchsorted(at, ends) + marks) % 2).any():
                     return True
-                marks = int(before[-1])
+                marks += len(at)
     return False
 
 
