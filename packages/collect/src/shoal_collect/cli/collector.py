@@ -211,8 +211,7 @@ def _public_places(file: Path, days: int) -> Any:
         ),
     ),
     epilog="Name it to the collector with --witness URL KEY. It answers only what the collector has "
-    "answered, and "
-    "stores nothing.",
+    "answered, and stores nothing but, with --follow, its copy.",
 )
 @kept_in("witness.key", "the collector's own, with --follow one of the witness")
 @click.option(
