@@ -15,10 +15,21 @@ import shoal
 from example_counts import examples
 from shoal.errors import MisuseError
 from shoal.kernels import regrouping
-from shoal.kernels.companions import companion_cost, companion_cost_bound
+from shoal.kernels.companions import companion_cost
 from shoal.kernels.k_merge import IMPOSSIBLE
 from shoal.kernels.regrouping import Regrouping
-from shoal.kernels.weighed_runs import ROOM, Tracks, Weights, class_cost
+from shoal.kernels.weighed_runs import (
+    BEGIN,
+    END,
+    ROOM,
+    UNTIL,
+    Tracks,
+    Weights,
+    added_without_cuts,
+    boxes_without,
+    class_cost,
+    joined_tracks,
+)
 from shoal.measures.least_extents import make_squares
 from shoal.methods.assembly import EquivalenceClass
 from shoal.methods.glove.glove import Glove
@@ -168,18 +179,60 @@ def test_least_costs_beside_one_other(original: Trajectories, limit: int) -> Non
     tracks = tracks_of(original)
     squares, space = make_squares(tracks), np.empty(original.n_samples, dtype=np.int64)
 
-    def found(kernel: Any, most: int) -> list[int]:
-        return [int(kernel(tracks, squares, p, q, WEIGHTS, most, space)) for p, q in pairs]
+    def found(most: int) -> list[int]:
+        return [int(companion_cost(tracks, squares, p, q, WEIGHTS, most, space)) for p, q in pairs]
 
-    least = found(companion_cost, IMPOSSIBLE)
+    least = found(IMPOSSIBLE)
     assert least == [least_beside(samples(original, p), samples(original, q)) for p, q in pairs]
-    assert found(companion_cost, limit) == [min(cost, limit + 1) for cost in least]
-    bounds = found(companion_cost_bound, IMPOSSIBLE)
-    assert np.less_equal(bounds, least).all()
-    assert found(companion_cost_bound, limit) == [min(cost, limit + 1) for cost in bounds]
+    assert found(limit) == [min(cost, limit + 1) for cost in least]
     whole = cost_of(original, everybody)
     without = [cost_of(original, tuple(other for other in everybody if other != p)) for p, _ in pairs]
     assert whole >= max(np.add(without, least).tolist())
+
+
+def cheapest_without_cuts(runs: list[list[Sample]], own: list[Sample]) -> int:
+    """The least cost over every way to unite these runs, each with the samples that are nearest in time."""
+    middles = [(before[-1][0] + after[0][0]) // 2 for before, after in pairwise(runs)]
+    owned: list[list[Sample]] = [[] for _ in runs]
+    for sample in own:
+        owned[sum(sample[0] > middle for middle in middles)].append(sample)
+    found = []
+    for choice in range(2 ** (len(runs) - 1)):
+        cuts = [0, *(i + 1 for i in range(len(runs) - 1) if choice >> i & 1), len(runs)]
+        if all(any(owned[low:high]) for low, high in pairwise(cuts)):
+            found.append(
+                sum(
+                    price([s for run in (*runs[low:high], *owned[low:high]) for s in run])
+                    for low, high in pairwise(cuts)
+                )
+            )
+    return min(found)
+
+
+@given(populations(least=3, most=4, longest=6))
+def test_what_a_person_adds_without_new_cuts(original: Trajectories) -> None:
+    """Kept boxes are the cheapest; to put someone into them costs what the docs say, and never too little."""
+    everybody = np.arange(original.n_subjects)
+    tracks = tracks_of(original)
+    room = np.empty((ROOM, original.n_samples + 1), dtype=np.int64)
+    joined = joined_tracks(tracks, everybody, room)
+    added, exact, expected = [], [], []
+    for p in everybody.tolist():
+        others = everybody[everybody != p]
+        boxes, cost = boxes_without(joined, len(everybody), p, WEIGHTS, room)
+        best, least = merge_by_weights(original, others, WEIGHTS)
+        assert cost == least == boxes[UNTIL, -1]
+        assert boxes[BEGIN].tolist() == best.t_start.tolist()
+        added.append(int(added_without_cuts(tracks, p, boxes, WEIGHTS, room, IMPOSSIBLE)))
+        exact.append(cost_of(original, tuple(everybody.tolist())) - cost)
+        rest = sorted(sample for q in others.tolist() for sample in samples(original, q))
+        runs = [
+            [sample for sample in rest if begin <= sample[0] <= end]
+            for begin, end in zip(boxes[BEGIN], boxes[END], strict=True)
+        ]
+        expected.append(cheapest_without_cuts(runs, samples(original, p)) - cost)
+    assert added == expected
+    assert np.greater_equal(added, exact).all()
 
 
 @given(populations(least=4, most=6))
@@ -281,7 +334,7 @@ def test_a_search_brings_those_together_who_belong_together() -> None:
     assert sorted(own.tolist() for own in found) == [[i, i + 6] for i in range(6)]
 
 
-def test_a_class_of_two_k_is_split_and_one_that_fits_nobody_is_closed() -> None:
+def test_a_class_of_two_k_is_split() -> None:
     original = pairs_far_apart(4)
     together = search_neighborhood(
         original, [np.array([0, 1, 4, 5]), np.array([2, 3, 6, 7])], 2, WEIGHTS, 10_000

@@ -93,24 +93,6 @@ def companion_cost(
 
 
 @compiled
-def companion_cost_bound(
-    tracks: Tracks, squares: Squares, p: int, q: int, weights: Weights, limit: int, bounds: Integers
-) -> Any:
-    """A faster lower bound: nearest place and nearest time separately."""
-    offsets, t, _, _ = tracks
-    total = _place_bounds(squares, p, q, weights, limit + 1, bounds)
-    if total > limit:
-        return limit + 1
-    near, last, waits = offsets[q], offsets[q + 1] - 1, 0
-    for i in range(offsets[p], offsets[p + 1]):
-        while near < last and t[near + 1] <= t[i]:
-            near += 1
-        wait = abs(t[i] - t[near])
-        waits += wait if near == last else min(wait, t[near + 1] - t[i])
-    return min(total + weights.per_slot * waits, limit + 1)
-
-
-@compiled
 def least_companion_costs(
     tracks: Tracks, squares: Squares, p: int, others: Integers, weights: Weights, costs: Integers
 ) -> None:

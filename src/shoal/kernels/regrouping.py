@@ -1,23 +1,33 @@
-"""Local search over classes: people swap, move, and leave for new classes; expensive ones close.
+"""Local search over classes: people trade places, move, and leave for new classes.
 
-Decisions depend only on exact integer costs and, of equals, on the order of people. A bound selects
-changes: a person's cost is at least that of its samples with the worst companion there, by nearest places
-and times (``companion_cost_bound``).
+What a trade brings is estimated before it is computed: the boxes of each class without each of its members
+are kept, and a person is put into them without a new cut. That takes a hundredth of the time
+of the exact cost and is close to it. The search goes over a neighborhood in sweeps. In each sweep the trades
+that promise most are computed first, and a class changes at most once. Then only the boxes and estimates of
+the changed classes are made again. Decisions depend only on integers and, of equals, on the order of people.
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from shoal.kernels.companions import Squares, companion_cost_bound
 from shoal.kernels.k_merge import IMPOSSIBLE, NONE
-from shoal.kernels.weighed_runs import Tracks, Weights, class_cost
+from shoal.kernels.weighed_runs import (
+    BOX,
+    Tracks,
+    Weights,
+    added_without_cuts,
+    boxes_without,
+    class_cost,
+    joined_tracks,
+)
 from shoal.runtime.arrays import Flags, Integers
 from shoal.runtime.compiled import compiled
 
 _NOBODY = NONE
-_LIKELY = 2  # the cost of a person in a class is typically twice the bound
-_PROPOSALS = 6  # most promising swaps and moves to compute for a person
+_UNKNOWN = NONE
+_LEAST_SHARE = 2  # no one adds less to another class than their own saves without them, divided by this
+_LIKELY = 9  # tenths of the estimate that a person typically adds
 
 
 class Classes(NamedTuple):
@@ -27,235 +37,209 @@ class Classes(NamedTuple):
     size: Integers
     of: Integers  # [n] class of each person
     cost: Integers  # [c]
-    saves: Integers  # [n] reduction of the class's cost without this person
-    exact: Flags  # [n] false = before the class last changed
-    changed: Integers  # [c] clock of the last change
-    examined: Integers  # [n] clock of the last examination
-
-
-class CostMemo(NamedTuple):
-    """Costs of groups: both sides of a swap ask for the same."""
-
-    marks: Integers  # [n] random bits of each person; a group's mark is the exclusive or of its members'
-    groups: Integers  # [m] mark in each place, 0 = none; m is a power of 2, more than needed
-    costs: Integers  # [m] the cost, or -c if it is at least c
+    changed: Integers  # [c] sweep of the last change
 
 
 class Regrouping(NamedTuple):
-    """Inputs, workspace and memo of a search."""
+    """Inputs, workspace and estimates of a search.
+
+    Each of n people has a seat: their place in their class. Each class has one more seat.
+    """
 
     tracks: Tracks
-    squares: Squares  # of the tracks
     weights: Weights
     k: int
-    least: Integers  # [n, n], lower bound of p's cost with q
     room: Integers  # for class_cost of the largest class
-    memo: CostMemo
-
-
-class Proposals(NamedTuple):
-    """The best changes for one person: swap partner (or _NOBODY) and target class."""
-
-    gain: Integers
-    other: Integers
-    into: Integers
+    known: Flags  # [n + c] false = before the seat's class last changed
+    rest: Integers  # [n + c] cost of the others in a seat's class
+    added: Integers  # [n, n + c] what a person in a seat is likely to add to it; exact once computed
 
 
 @compiled
-def _fill_least(search: Regrouping, limits: Integers) -> None:
-    # limits[p] + 1 stands for larger values
-    offsets = search.squares.offsets
-    bounds = np.empty(np.max(offsets[1:] - offsets[:-1]), dtype=np.int64)
-    for p in range(len(search.least)):
-        for q in range(len(search.least)):
-            cost = 0
-            if q != p:
-                cost = companion_cost_bound(
-                    search.tracks, search.squares, p, q, search.weights, limits[p], bounds
-                )
-            search.least[p, q] = cost
-
-
-@compiled
-def _members_without(classes: Classes, c: int, p: int, chosen: Integers) -> Any:
+def _others(classes: Classes, c: int, p: int, more: int) -> Any:
+    """The members of a class without ``p`` and with ``more``, each of whom may be _NOBODY."""
+    others = np.empty(classes.size[c] + 1, dtype=np.int64)
     count = 0
     for place in range(classes.size[c]):
         if classes.members[c, place] != p:
-            chosen[count] = classes.members[c, place]
+            others[count] = classes.members[c, place]
             count += 1
-    return count
+    if more != _NOBODY:
+        others[count] = more
+        count += 1
+    return others[:count]
 
 
 @compiled
-def _place_of(memo: CostMemo, mark: int) -> Any:
-    last = len(memo.groups) - 1
-    place = mark & last
-    while memo.groups[place] not in (0, mark):
-        place = (place + 1) & last
-    return place
-
-
-@compiled
-def cost_of(search: Regrouping, chosen: Integers, limit: int) -> Any:
+def cost_of(search: Regrouping, people: Integers, limit: int) -> Any:
     """Cost of a class, 0 if empty; above ``limit`` it may be IMPOSSIBLE."""
-    if len(chosen) == 0:
+    if len(people) == 0:
         return 0
-    memo, mark = search.memo, 0
-    for p in chosen:
-        mark ^= memo.marks[p]
-    place = _place_of(memo, mark)
-    cost = memo.costs[place] if memo.groups[place] == mark else -1
-    if cost >= 0:
-        return cost
-    if limit < -cost:
-        return IMPOSSIBLE
-    cost = class_cost(search.tracks, chosen, search.weights, search.room, limit)
-    memo.groups[place], memo.costs[place] = mark, cost if cost < IMPOSSIBLE else -limit - 1
+    return class_cost(search.tracks, people, search.weights, search.room, limit)
+
+
+@compiled
+def _set_members(
+    search: Regrouping, classes: Classes, c: int, people: Integers, cost: int, sweep: int
+) -> None:
+    for place in range(len(people)):
+        classes.members[c, place] = people[place]
+        classes.of[people[place]] = c
+        search.known[people[place]] = False
+    search.known[len(classes.of) + c] = False
+    classes.size[c], classes.cost[c], classes.changed[c] = len(people), cost, sweep
+
+
+@compiled
+def _box_seats(search: Regrouping, classes: Classes, boxes: list[Integers]) -> Any:
+    """Boxes of the others for all seats that are not known; returns how many costs were computed."""
+    n, spent, may_move = len(classes.of), 0, np.any(classes.size > search.k)
+    for c in range(len(classes.size)):
+        people = classes.members[c, : classes.size[c]]
+        if len(people) == 0 or (np.all(search.known[people]) and not may_move):
+            continue
+        joined = joined_tracks(search.tracks, people, search.room)
+        for place in range(NONE, len(people)):
+            seat = people[place] if place != NONE else n + c
+            if not search.known[seat] and (place != NONE or may_move):
+                boxes[seat], search.rest[seat] = boxes_without(
+                    joined, len(people), place, search.weights, search.room
+                )
+                search.known[seat] = True
+                search.added[:, seat] = _UNKNOWN
+                spent += 1
+    return spent
+
+
+@compiled
+def _likely_added(search: Regrouping, boxes: list[Integers], p: int, seat: int, limit: int) -> Any:
+    """What a person is likely to add in a seat; above ``limit`` perhaps less."""
+    if search.added[p, seat] == _UNKNOWN:
+        added = added_without_cuts(
+            search.tracks, p, boxes[seat], search.weights, search.room, limit * 10 // _LIKELY
+        )
+        search.added[p, seat] = added * _LIKELY // 10
+    return search.added[p, seat]
+
+
+@compiled
+def _likely_gain(search: Regrouping, boxes: list[Integers], saved: Integers, p: int, seat: int) -> Any:
+    if seat >= len(saved):
+        return saved[p] - _likely_added(search, boxes, p, seat, saved[p])
+    gain = saved[p] + saved[seat]
+    gain -= _likely_added(search, boxes, p, seat, gain)
+    if gain > saved[seat] // _LEAST_SHARE:
+        return gain - _likely_added(search, boxes, seat, p, gain)
+    return 0
+
+
+@compiled
+def _promising_trades(
+    search: Regrouping, classes: Classes, boxes: list[Integers], sweep: int
+) -> tuple[Any, Any]:
+    """People and seats of the trades that are likely to pay, those that bring most first."""
+    # only between classes that have not changed in this sweep
+    n, most = len(classes.of), classes.members.shape[1]
+    gains, people, seats = [0 for _ in range(0)], [0 for _ in range(0)], [0 for _ in range(0)]
+    saved = classes.cost[classes.of] - search.rest[:n]
+    for p in range(n):
+        c = classes.of[p]
+        if classes.changed[c] == sweep:
+            continue
+        for seat in range(p + 1, n + len(classes.size) * (classes.size[c] > search.k)):
+            d = classes.of[seat] if seat < n else seat - n
+            if d == c or classes.changed[d] == sweep or (seat >= n and not 0 < classes.size[d] < most):
+                continue
+            gain = _likely_gain(search, boxes, saved, p, seat)
+            if gain > 0:
+                gains.append(-gain)
+                people.append(p)
+                seats.append(seat)
+    order = np.argsort(np.array(gains), kind="mergesort")
+    return np.array(people)[order], np.array(seats)[order]
+
+
+@compiled
+def _cost_in_seat(search: Regrouping, p: int, seat: int, people: Integers, limit: int) -> Any:
+    """Cost of a class with p in a seat, which corrects the estimate; may be IMPOSSIBLE above ``limit``."""
+    cost = cost_of(search, people, limit)
+    known = max(limit + 1, search.rest[seat] + search.added[p, seat]) if cost > limit else cost
+    search.added[p, seat] = known - search.rest[seat]
     return cost
 
 
 @compiled
-def _set_members(classes: Classes, c: int, chosen: Integers, cost: int, clock: int) -> None:
-    for place in range(len(chosen)):
-        classes.members[c, place] = chosen[place]
-        classes.of[chosen[place]] = c
-        classes.exact[chosen[place]] = False
-    classes.size[c], classes.cost[c], classes.changed[c] = len(chosen), cost, clock
-
-
-@compiled
-def _compute_saving(search: Regrouping, classes: Classes, p: int) -> Any:
-    if classes.exact[p]:
-        return 0
-    c = classes.of[p]
-    rest = np.empty(classes.size[c], dtype=np.int64)
-    cost = cost_of(search, rest[: _members_without(classes, c, p, rest)], IMPOSSIBLE)
-    classes.saves[p], classes.exact[p] = classes.cost[c] - cost, True
-    return 1
-
-
-@compiled
-def _class_cost_bound(search: Regrouping, classes: Classes, p: int, c: int, but: int) -> Any:
-    most = 0
-    for place in range(classes.size[c]):
-        q = classes.members[c, place]
-        if q not in (p, but):
-            most = max(most, search.least[p, q])
-    return most
-
-
-@compiled
-def _insert_proposal(proposals: Proposals, count: int, gain: int, other: int, into: int) -> Any:
-    if gain <= 0 or (count == len(proposals.gain) and gain <= proposals.gain[count - 1]):
-        return count
-    place = min(count, len(proposals.gain) - 1)
-    while place > 0 and proposals.gain[place - 1] < gain:
-        proposals.gain[place], proposals.other[place], proposals.into[place] = (
-            proposals.gain[place - 1],
-            proposals.other[place - 1],
-            proposals.into[place - 1],
-        )
-        place -= 1
-    proposals.gain[place], proposals.other[place], proposals.into[place] = gain, other, into
-    return min(count + 1, len(proposals.gain))
-
-
-@compiled
-def _find_changes(search: Regrouping, classes: Classes, p: int, back: Integers, proposals: Proposals) -> Any:
-    own_class, count, examined = classes.of[p], 0, classes.examined[p]
-    for r in range(len(back)):
-        back[r] = _class_cost_bound(search, classes, r, own_class, p)
-    may_leave = classes.size[own_class] > search.k
-    for d in range(len(classes.size)):
-        if (
-            d == own_class
-            or classes.size[d] == 0
-            or examined > max(classes.changed[d], classes.changed[own_class])
-        ):
-            continue
-        for place in range(classes.size[d]):
-            r = classes.members[d, place]
-            most = classes.saves[p] + classes.saves[r] - back[r] * _LIKELY
-            if most > 0:
-                gain = most - _class_cost_bound(search, classes, p, d, r) * _LIKELY
-                count = _insert_proposal(proposals, count, gain, r, d)
-        if may_leave and classes.size[d] < classes.members.shape[1]:
-            gain = classes.saves[p] - _class_cost_bound(search, classes, p, d, _NOBODY) * _LIKELY
-            count = _insert_proposal(proposals, count, gain, _NOBODY, d)
-    return count
-
-
-@compiled
-def _try_change(
-    search: Regrouping, classes: Classes, p: int, r: int, d: int, back: Integers, clock: int
+def _try_trade(
+    search: Regrouping, classes: Classes, boxes: list[Integers], p: int, r: int, sweep: int
 ) -> tuple[Any, Any]:
-    own_class = classes.of[p]
-    now = classes.cost[own_class] + classes.cost[d]
-    new_members = np.empty(classes.size[d] + 1, dtype=np.int64)
-    own_members = np.empty(classes.size[own_class] + 1, dtype=np.int64)
-    n_new = _members_without(classes, d, r, new_members)
-    new_members[n_new] = p
-    rest = classes.cost[own_class] - classes.saves[p] + (0 if r == _NOBODY else back[r] * _LIKELY)
-    new_cost = cost_of(search, new_members[: n_new + 1], now - rest - 1)
-    if new_cost + rest >= now:
+    c, d = classes.of[p], classes.of[r]
+    saved_p, saved_r = classes.cost[c] - search.rest[p], classes.cost[d] - search.rest[r]
+    now = classes.cost[c] + classes.cost[d]
+    with_p, with_r = _others(classes, d, r, p), _others(classes, c, p, r)
+    cost_with_p = _cost_in_seat(search, p, r, with_p, now - search.rest[p] - 1)
+    if cost_with_p + search.rest[p] >= now:
         return False, 1
-    n_own = _members_without(classes, own_class, p, own_members)
-    own_cost = now - new_cost
-    if r == _NOBODY:
-        own_cost = classes.cost[own_class] - classes.saves[p]
-    else:
-        own_members[n_own] = r
-        n_own += 1
-        own_cost = cost_of(search, own_members[:n_own], now - new_cost - 1)
-    if own_cost + new_cost >= now:
+    cost_with_r = _cost_in_seat(search, r, p, with_r, now - cost_with_p - 1)
+    if cost_with_p + cost_with_r >= now:
         return False, 2
-    own_cost_without_p = classes.cost[own_class] - classes.saves[p]
-    exact = r == _NOBODY or classes.exact[r]
-    fewer = classes.cost[d] - (0 if r == _NOBODY else classes.saves[r])
-    _set_members(classes, own_class, own_members[:n_own], own_cost, clock)
-    _set_members(classes, d, new_members[: n_new + 1], new_cost, clock)
-    classes.saves[p], classes.exact[p] = new_cost - fewer, exact
-    if r != _NOBODY:
-        classes.saves[r], classes.exact[r] = own_cost - own_cost_without_p, True
+    _set_members(search, classes, c, with_r, cost_with_r, sweep)
+    _set_members(search, classes, d, with_p, cost_with_p, sweep)
+    # the others of both seats are the same as before
+    boxes[p], boxes[r] = boxes[r], boxes[p]
+    for q in range(len(classes.of)):
+        search.added[q, p], search.added[q, r] = search.added[q, r], search.added[q, p]
+    search.rest[p], search.rest[r] = search.rest[r], search.rest[p]
+    search.added[p, r], search.added[r, p] = saved_p, saved_r
+    search.known[p], search.known[r] = True, True
     return True, 2
 
 
 @compiled
-def _nearest_spare(
-    search: Regrouping, classes: Classes, p: int, spare: Integers, chosen: Integers, count: int
-) -> Any:
-    best, least = _NOBODY, IMPOSSIBLE
-    for q in range(len(classes.of)):
-        if spare[classes.of[q]] > 0 and not np.any(chosen[:count] == q):
-            both = search.least[p, q] + search.least[q, p]
-            if both < least:
-                best, least = q, both
-    return best
+def _try_move(search: Regrouping, classes: Classes, p: int, d: int, sweep: int) -> tuple[Any, Any]:
+    c, seat = classes.of[p], len(classes.of) + d
+    now = classes.cost[c] + classes.cost[d]
+    with_p = _others(classes, d, _NOBODY, p)
+    cost = _cost_in_seat(search, p, seat, with_p, now - search.rest[p] - 1)
+    if cost + search.rest[p] >= now:
+        return False, 1
+    _set_members(search, classes, c, _others(classes, c, p, _NOBODY), search.rest[p], sweep)
+    _set_members(search, classes, d, with_p, cost, sweep)
+    return True, 1
 
 
 @compiled
-def _try_new_class(search: Regrouping, classes: Classes, p: int, clock: int) -> tuple[Any, Any]:
-    k, spare = search.k, np.maximum(classes.size - search.k, 0)
-    if np.sum(spare) < k or spare[classes.of[p]] == 0 or np.all(classes.size > 0):
-        return False, 0
-    chosen = np.empty(k, dtype=np.int64)
-    count, q = 0, p
-    while count < k:
-        chosen[count] = q
-        spare[classes.of[q]] -= 1
-        count += 1
-        q = _nearest_spare(search, classes, p, spare, chosen, count)
-        if q == _NOBODY and count < k:
-            return False, 0
+def _gather(search: Regrouping, classes: Classes, p: int) -> Any:
+    """``p`` and k - 1 others whom their classes can spare, by what they are likely to add and save."""
+    spare = np.maximum(classes.size - search.k, 0)
+    chosen = np.full(search.k, p)
+    spare[classes.of[p]] -= 1
+    for count in range(1, search.k):
+        joined = joined_tracks(search.tracks, chosen[:count], search.room)
+        boxes, _ = boxes_without(joined, count, NONE, search.weights, search.room)
+        best, least = _NOBODY, IMPOSSIBLE
+        for q in range(len(classes.of)):
+            c = classes.of[q]
+            if spare[c] > 0 and not np.any(chosen[:count] == q):
+                more = added_without_cuts(search.tracks, q, boxes, search.weights, search.room, IMPOSSIBLE)
+                more -= classes.cost[c] - search.rest[q]
+                if more < least:
+                    best, least = q, more
+        chosen[count] = best
+        spare[classes.of[best]] -= 1
+    return chosen
+
+
+@compiled
+def _try_new_class(search: Regrouping, classes: Classes, p: int, sweep: int) -> tuple[Any, Any]:
+    chosen = _gather(search, classes, p)
     touched = np.unique(classes.of[chosen])
     now = int(np.sum(classes.cost[touched]))
-    total, spent = cost_of(search, chosen, now), 1
+    cost_of_new, spent = cost_of(search, chosen, now), search.k
+    total = cost_of_new
     rest = np.empty((len(touched), classes.members.shape[1]), dtype=np.int64)
     sizes, costs = np.zeros(len(touched), dtype=np.int64), np.zeros(len(touched), dtype=np.int64)
-    cost_of_new = total
     for i in range(len(touched)):
-        for place in range(classes.size[touched[i]]):
-            q = classes.members[touched[i], place]
+        for q in classes.members[touched[i], : classes.size[touched[i]]]:
             if not np.any(chosen == q):
                 rest[i, sizes[i]] = q
                 sizes[i] += 1
@@ -266,90 +250,50 @@ def _try_new_class(search: Regrouping, classes: Classes, p: int, clock: int) -> 
     if total >= now:
         return False, spent
     for i in range(len(touched)):
-        _set_members(classes, touched[i], rest[i, : sizes[i]], costs[i], clock)
-    _set_members(classes, np.flatnonzero(classes.size == 0)[0], chosen, cost_of_new, clock)
+        _set_members(search, classes, touched[i], rest[i, : sizes[i]], costs[i], sweep)
+    _set_members(search, classes, np.flatnonzero(classes.size == 0)[0], chosen, cost_of_new, sweep)
     return True, spent
 
 
 @compiled
-def _try_closing_class(search: Regrouping, classes: Classes, c: int, clock: int) -> tuple[Any, Any]:
-    most, spent, total = classes.members.shape[1], 0, 0
-    into = np.empty(classes.size[c], dtype=np.int64)
-    size = classes.size.copy()
-    for place in range(classes.size[c]):
-        p, best, least = classes.members[c, place], NONE, IMPOSSIBLE
-        for d in range(len(classes.size)):
-            if d != c and classes.size[d] > 0 and size[d] < most:
-                bound = _class_cost_bound(search, classes, p, d, _NOBODY)
-                if bound < least:
-                    best, least = d, bound
-        into[place] = best
-        total += least
-        if best == NONE or total >= classes.cost[c]:
-            return False, 0
-        size[best] += 1
-    touched, limit, total = np.unique(into), classes.cost[c], 0
-    costs = np.zeros(len(touched), dtype=np.int64)
-    grown = np.empty((len(touched), most), dtype=np.int64)
-    for i in range(len(touched)):
-        d = touched[i]
-        grown[i, : classes.size[d]] = classes.members[d, : classes.size[d]]
-        grown[i, classes.size[d] : size[d]] = classes.members[c, : classes.size[c]][into == d]
-        costs[i] = cost_of(search, grown[i, : size[d]], limit - total + classes.cost[d])
-        spent += 1
-        total += costs[i] - classes.cost[d]
-        if total >= limit:
-            return False, spent
-    classes.size[c], classes.cost[c] = 0, 0
-    for i in range(len(touched)):
-        _set_members(classes, touched[i], grown[i, : size[touched[i]]], costs[i], clock)
-    return True, spent
+def _try_new_classes(search: Regrouping, classes: Classes, sweep: int) -> Any:
+    """A new class around the member that costs most in each class that can spare someone."""
+    spent = 0
+    for c in range(len(classes.size)):
+        if classes.changed[c] != sweep - 1 or classes.size[c] <= search.k:
+            continue
+        spare = np.sum(np.maximum(classes.size - search.k, 0))
+        if spare < search.k or np.all(classes.size > 0):
+            break
+        people = _others(classes, c, _NOBODY, _NOBODY)
+        _, more = _try_new_class(search, classes, people[np.argmin(search.rest[people])], sweep)
+        spent += more
+    return spent
 
 
 @compiled
 def regroup(search: Regrouping, classes: Classes, allowance: int) -> Any:
     """Change the classes until no change makes them cheaper, or the allowance is spent."""
-    # allowance: most costs of classes to compute, checked before each person; returns their number
-    n, clock, spent = len(classes.of), 1, 0
-    back = np.empty(n, dtype=np.int64)
-    proposals = Proposals(
-        np.empty(_PROPOSALS, dtype=np.int64),
-        np.empty(_PROPOSALS, dtype=np.int64),
-        np.empty(_PROPOSALS, dtype=np.int64),
-    )
+    # allowance: most costs of classes to compute, checked before each trade; returns their number
+    n, sweep, spent = len(classes.of), 0, 0
+    boxes = [np.empty((BOX, 0), dtype=np.int64) for _ in search.known]
     for c in range(len(classes.size)):
-        members = classes.members[c, : classes.size[c]].copy()
-        _set_members(classes, c, members, cost_of(search, members, IMPOSSIBLE), 0)
+        people = classes.members[c, : classes.size[c]].copy()
+        _set_members(search, classes, c, people, cost_of(search, people, IMPOSSIBLE), sweep)
         spent += 1
-    for p in range(n):
-        spent += _compute_saving(search, classes, p)
-    _fill_least(search, classes.saves)
-    classes.examined[:] = NONE
-    changed = True
-    while changed and spent < allowance:
-        changed = False
-        for p in range(n):
-            if spent >= allowance:
-                break
-            done, more = _try_new_class(search, classes, p, clock)
+    while np.any(classes.changed == sweep) and spent < allowance:
+        spent += _box_seats(search, classes, boxes)
+        sweep += 1
+        spent += _try_new_classes(search, classes, sweep)
+        people, seats = _promising_trades(search, classes, boxes, sweep)
+        for i in range(len(people)):
+            p, seat = people[i], seats[i]
+            d = classes.of[seat] if seat < n else seat - n
+            if max(classes.changed[classes.of[p]], classes.changed[d]) == sweep or spent >= allowance:
+                continue
+            if seat < n:
+                _, more = _try_trade(search, classes, boxes, p, seat, sweep)
+            else:
+                _, more = _try_move(search, classes, p, d, sweep)
             spent += more
-            if not done:
-                spent += _compute_saving(search, classes, p)
-                n_proposals = _find_changes(search, classes, p, back, proposals)
-                classes.examined[p] = clock
-                for i in range(n_proposals):
-                    done, more = _try_change(
-                        search, classes, p, proposals.other[i], proposals.into[i], back, clock
-                    )
-                    spent += more
-                    if done:
-                        break
-            changed = changed or done
-            clock += done
-        for c in range(len(classes.size)):
-            if classes.size[c] > 0 and spent < allowance:
-                done, more = _try_closing_class(search, classes, c, clock)
-                spent += more
-                changed = changed or done
-                clock += done
     return spent

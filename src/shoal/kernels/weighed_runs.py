@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shoal.kernels.k_merge import IMPOSSIBLE, NONE, ROWS, best_partition, make_stamps
+from shoal.kernels.k_merge import IMPOSSIBLE, NONE, ROWS, Stamps, best_partition, make_stamps
 from shoal.runtime.arrays import Integers
 from shoal.runtime.compiled import compiled, compiled_for_many
 
@@ -22,6 +22,10 @@ SAMPLES = ROWS  # and three more rows: the samples of a class until its stamps a
 ROOM = SAMPLES + 4
 # Then by candidate, in the same rows: COST; STARTS; cost of one sample except for the time until now.
 BEFORE, SINCE, EACH = range(SAMPLES, SAMPLES + 3)
+
+# Rows of boxes: their first sample, number of samples, first and last slot, and cells; cost up to their end
+BOX = 9
+FIRST, SAMPLES_IN, BEGIN, END, LEFT, RIGHT, LOW, HIGH, UNTIL = range(BOX)
 
 _BRIEF = 16  # up to this many stamps all are evaluated, which is faster than dropping some
 FEW = 8  # candidates are pruned once they exceed twice their last number by this many
@@ -213,19 +217,109 @@ def _weighed_costs(n_stamps: int, weights: Weights, room: Integers, limit: int) 
 
 
 @compiled
+def _make_stamps(m: int, k: int, room: Integers) -> Stamps:
+    t, x, y, owner = room[SAMPLES], room[SAMPLES + 1], room[SAMPLES + 2], room[SAMPLES + 3]
+    return make_stamps(t[:m], x[:m], y[:m], owner[:m], k, room)
+
+
+@compiled
 def class_cost(tracks: Tracks, members: Integers, weights: Weights, room: Integers, limit: int) -> Any:
     """The least cost of a record of these people; above ``limit`` it may be IMPOSSIBLE."""
     # room: int64 [ROOM, m + 1] or more, for m samples of all of them
-    m = _join_tracks(tracks, members, room)
-    stamps = make_stamps(
-        room[SAMPLES, :m],
-        room[SAMPLES + 1, :m],
-        room[SAMPLES + 2, :m],
-        room[SAMPLES + 3, :m],
-        len(members),
-        room,
-    )
+    stamps = _make_stamps(_join_tracks(tracks, members, room), len(members), room)
     return _weighed_costs(len(stamps.t), weights, room, limit)
+
+
+@compiled
+def _trace_boxes(stamps: Stamps, weights: Weights, room: Integers) -> Integers:
+    """[BOX, b]: the boxes of the cheapest partition, by time."""
+    widest, h, first = len(weights.place) - 1, len(stamps.t) - 1, len(stamps.t)
+    cost, boxes = room[COST], room[WEST : WEST + BOX]
+    while h >= 0:
+        a, b, c, d = stamps.x_low[h], stamps.x_high[h], stamps.y_low[h], stamps.y_high[h]
+        g = h
+        while True:
+            a, b = min(a, stamps.x_low[g]), max(b, stamps.x_high[g])
+            c, d = min(c, stamps.y_low[g]), max(d, stamps.y_high[g])
+            n_samples = stamps.starts[h + 1] - stamps.starts[g]
+            slots = stamps.t[h] + 1 - stamps.t[g]
+            whole = cost[g] + n_samples * (
+                weights.place[min(b - a + d - c + 2, widest)] + weights.per_slot * slots
+            )
+            if g <= stamps.latest[h] and whole == cost[h + 1]:
+                break
+            g -= 1
+        first -= 1
+        boxes[FIRST, first], boxes[SAMPLES_IN, first] = stamps.starts[g], n_samples
+        boxes[BEGIN, first], boxes[END, first] = stamps.t[g], stamps.t[h]
+        boxes[LEFT, first], boxes[RIGHT, first], boxes[LOW, first], boxes[HIGH, first] = a, b, c, d
+        boxes[UNTIL, first] = cost[h + 1]
+        h = g - 1
+    return boxes[:, first : len(stamps.t)].copy()
+
+
+@compiled
+def joined_tracks(tracks: Tracks, members: Integers, room: Integers) -> Integers:
+    """[4, m]: t, x, y and owner of the members' samples, by time."""
+    return room[SAMPLES : SAMPLES + 4, : _join_tracks(tracks, members, room)].copy()
+
+
+@compiled
+def boxes_without(
+    joined: Integers, k: int, left_out: int, weights: Weights, room: Integers
+) -> tuple[Integers, int]:
+    """[BOX, b]: the boxes of the cheapest record of k people without one (or NONE of them), and its cost."""
+    m = 0
+    for i in range(joined.shape[1]):
+        if joined[3, i] != left_out:
+            for row in range(3):
+                room[SAMPLES + row, m] = joined[row, i]
+            room[SAMPLES + 3, m] = joined[3, i] - (left_out != NONE and joined[3, i] > left_out)
+            m += 1
+    stamps = _make_stamps(m, k - (left_out != NONE), room)
+    cost = _weighed_costs(len(stamps.t), weights, room, IMPOSSIBLE)
+    return _trace_boxes(stamps, weights, room), cost
+
+
+@compiled
+def added_without_cuts(
+    tracks: Tracks, p: int, boxes: Integers, weights: Weights, room: Integers, limit: int
+) -> Any:
+    """What p adds to the cost of a record with these boxes, if no new cut is made; early above ``limit``."""
+    # Each of p's samples goes to the box nearest in time. Boxes without one are united with others.
+    i, stop, widest = tracks.offsets[p], tracks.offsets[p + 1], len(weights.place) - 1
+    count = boxes.shape[1]
+    cost = room[COST]
+    cost[0] = 0
+    for h in range(count):
+        begin, end, middle = boxes[BEGIN, h], boxes[END, h], IMPOSSIBLE
+        a, b, c, d = boxes[LEFT, h], boxes[RIGHT, h], boxes[LOW, h], boxes[HIGH, h]
+        if h + 1 < count:
+            middle = (end + boxes[BEGIN, h + 1]) // 2
+        first = i
+        while i < stop and tracks.t[i] <= middle:
+            x, y = tracks.x[i], tracks.y[i]
+            a, b, c, d = min(a, x), max(b, x), min(c, y), max(d, y)
+            i += 1
+        if i > first:
+            begin, end = min(begin, tracks.t[first]), max(end, tracks.t[i - 1])
+        room[WEST, h], room[EAST, h], room[SOUTH, h], room[NORTH, h] = a, b, c, d
+        room[T, h], room[STARTS, h], room[LATEST, h] = begin, boxes[SAMPLES_IN, h] + i - first, i > first
+        least, complete, n_samples = IMPOSSIBLE, 0, 0
+        for g in range(h, -1, -1):
+            complete += room[LATEST, g]
+            if complete > 1:
+                break
+            a, b = min(a, room[WEST, g]), max(b, room[EAST, g])
+            c, d = min(c, room[SOUTH, g]), max(d, room[NORTH, g])
+            n_samples += room[STARTS, g]
+            if complete == 1:
+                place = weights.place[min(b - a + d - c + 2, widest)]
+                least = min(least, cost[g] + n_samples * (place + weights.per_slot * (end + 1 - room[T, g])))
+        cost[h + 1] = min(least, IMPOSSIBLE)
+        if cost[h + 1] < IMPOSSIBLE and cost[h + 1] - boxes[UNTIL, h] > limit:
+            return cost[h + 1] - boxes[UNTIL, h]
+    return cost[count] - boxes[UNTIL, count - 1]
 
 
 @compiled
@@ -238,26 +332,8 @@ def weighed_partition(
     room = np.empty((ROOM, len(t) + 1), dtype=np.int64)
     stamps = make_stamps(t, x, y, owner, k, room)
     least = _weighed_costs(len(stamps.t), weights, room, IMPOSSIBLE)
-    cost = room[COST]
-    begins, widest = np.empty(len(t), dtype=np.int64), len(weights.place) - 1
-    runs, h = 0, len(stamps.t) - 1
-    while h >= 0:
-        a, b, c, d = stamps.x_low[h], stamps.x_high[h], stamps.y_low[h], stamps.y_high[h]
-        g = h
-        while True:
-            a, b = min(a, stamps.x_low[g]), max(b, stamps.x_high[g])
-            c, d = min(c, stamps.y_low[g]), max(d, stamps.y_high[g])
-            cost_of_sample = weights.place[min(b - a + d - c + 2, widest)] + weights.per_slot * (
-                stamps.t[h] + 1 - stamps.t[g]
-            )
-            whole = cost[g] + (stamps.starts[h + 1] - stamps.starts[g]) * cost_of_sample
-            if g <= stamps.latest[h] and whole == cost[h + 1]:
-                break
-            g -= 1
-        begins[runs] = stamps.starts[g]
-        runs += 1
-        h = g - 1
-    return begins[:runs][::-1].copy(), least
+    boxes = _trace_boxes(stamps, weights, room)
+    return boxes[FIRST].copy(), least
 
 
 @compiled_for_many

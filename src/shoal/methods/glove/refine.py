@@ -10,9 +10,9 @@ from typing import Final
 
 import numpy as np
 
-from shoal.kernels.regrouping import Classes, CostMemo, Regrouping, regroup
+from shoal.kernels.regrouping import Classes, Regrouping, regroup
 from shoal.kernels.weighed_runs import ROOM, Tracks, Weights, weighed_partition
-from shoal.measures.least_extents import make_squares, widest_cells
+from shoal.measures.least_extents import widest_cells
 from shoal.methods.assembly import EquivalenceClass
 from shoal.methods.k_merge import merge_members, samples_by_time
 from shoal.model.neighborhoods import bisect_rows, order_by_longest_axis
@@ -22,7 +22,8 @@ from shoal.runtime.arrays import Floats, Integers, offsets_of, read_only
 from shoal.runtime.checkpoint import Arrays
 from shoal.runtime.run import Run
 
-_TOGETHER: Final = 16  # classes in a neighborhood
+_TOGETHER: Final = 80  # people in a neighborhood, about
+_FEWEST: Final = 8  # classes in a neighborhood
 _TURN: Final = 0.618 * np.pi / 2  # of the axes along which neighborhoods are cut, from round to round
 _ACTIVITY: Final = 0.5  # weight of that axis next to those of place
 _COSTS_A_PERSON: Final = 10  # that may be computed in a round
@@ -30,7 +31,6 @@ _PLACE: Final = 4.0  # what a box as wide as the mean costs, when one as long as
 _CLOSE_M: Final = 2500.0  # dx + dy where the ramp ends
 _FAR: Final = 4.0  # what it costs there, times the square of the share of samples in wider boxes
 _FINEST: Final = 100_000  # of costs, in whole numbers
-_MARKS_SEED: Final = 0  # of marks that tell groups apart and decide nothing
 _LABEL: Final = "refining classes"
 
 
@@ -115,7 +115,11 @@ def _refine_once(
 
     def make() -> Arrays:
         around = _class_positions(original, members, turn)
-        parts = list(bisect_rows(np.arange(len(members)), order_by_longest_axis(around), most=_TOGETHER))
+        parts = list(
+            bisect_rows(
+                np.arange(len(members)), order_by_longest_axis(around), most=max(_FEWEST, _TOGETHER // k)
+            )
+        )
         groups: list[Integers] = []
         run.progress(_LABEL, turn * len(parts), rounds * len(parts))
         for done, part_groups in enumerate(run.map(search, parts), start=1):
@@ -155,29 +159,22 @@ def search_neighborhood(
         size=np.zeros(count, dtype=np.int64),
         of=np.zeros(len(people), dtype=np.int64),
         cost=np.zeros(count, dtype=np.int64),
-        saves=np.zeros(len(people), dtype=np.int64),
-        exact=np.zeros(len(people), dtype=np.bool_),
         changed=np.zeros(count, dtype=np.int64),
-        examined=np.zeros(len(people), dtype=np.int64),
     )
     for c, class_members in enumerate(members):
         local = np.searchsorted(people, class_members)
         classes.members[c, : len(class_members)], classes.of[local] = local, c
         classes.size[c] = len(class_members)
     longest = int(np.sort(lengths)[-most:].sum())
-    places = 1 << (2 * (allowance + 3 * len(people) + 16)).bit_length()  # at least twice the number computed
+    seats = len(people) + count
     search = Regrouping(
         tracks=tracks,
-        squares=make_squares(tracks),
         weights=weights,
         k=k,
-        least=np.empty((len(people), len(people)), dtype=np.int64),
         room=np.empty((ROOM, longest + 1), dtype=np.int64),
-        memo=CostMemo(
-            marks=np.random.default_rng(_MARKS_SEED).integers(1, 1 << 62, len(people)),
-            groups=np.zeros(places, dtype=np.int64),
-            costs=np.zeros(places, dtype=np.int64),
-        ),
+        known=np.zeros(seats, dtype=np.bool_),
+        rest=np.zeros(seats, dtype=np.int64),
+        added=np.zeros((len(people), seats), dtype=np.int64),
     )
     regroup(search, classes, allowance)
     return [np.sort(people[classes.members[c, : classes.size[c]]]) for c in range(count) if classes.size[c]]
