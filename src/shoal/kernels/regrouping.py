@@ -25,7 +25,7 @@ from shoal.runtime.arrays import Flags, Integers
 from shoal.runtime.compiled import compiled
 
 _NOBODY = NONE
-_UNKNOWN = NONE
+_UNKNOWN = -1  # at least 0
 _LEAST_SHARE = 2  # no one adds less to another class than their own saves without them, divided by this
 _LIKELY = 9  # tenths of the estimate that a person typically adds
 
@@ -52,7 +52,7 @@ class Regrouping(NamedTuple):
     room: Integers  # for class_cost of the largest class
     known: Flags  # [n + c] false = before the seat's class last changed
     rest: Integers  # [n + c] cost of the others in a seat's class
-    added: Integers  # [n, n + c] what a person in a seat is likely to add to it; exact once computed
+    added: Integers  # [n, n + c] what a person is likely to add in a seat, or -1 - a if that is at least a
 
 
 @compiled
@@ -114,12 +114,14 @@ def _box_seats(search: Regrouping, classes: Classes, boxes: list[Integers]) -> A
 @compiled
 def _likely_added(search: Regrouping, boxes: list[Integers], p: int, seat: int, limit: int) -> Any:
     """What a person is likely to add in a seat; above ``limit`` perhaps less."""
-    if search.added[p, seat] == _UNKNOWN:
-        added = added_without_cuts(
-            search.tracks, p, boxes[seat], search.weights, search.room, limit * 10 // _LIKELY
-        )
-        search.added[p, seat] = added * _LIKELY // 10
-    return search.added[p, seat]
+    added = search.added[p, seat]
+    if added >= 0 or -added - 1 > limit:
+        return max(added, -added - 1)
+    most = limit * 10 // _LIKELY + 1
+    added = added_without_cuts(search.tracks, p, boxes[seat], search.weights, search.room, most)
+    added = added * _LIKELY // 10
+    search.added[p, seat] = added if added <= limit else -added - 1
+    return added
 
 
 @compiled
