@@ -23,7 +23,7 @@ from shoal.runtime.checkpoint import Arrays
 from shoal.runtime.run import Run
 
 _TOGETHER: Final = 80  # people in a neighborhood, about
-_FEWEST: Final = 8  # classes in a neighborhood
+_FEWEST, _MOST = 8, 16  # classes in a neighborhood; with more at k = 2 the time grows faster than the gain
 _TURN: Final = 0.618 * np.pi / 2  # of the axes along which neighborhoods are cut, from round to round
 _ACTIVITY: Final = 0.5  # weight of that axis next to those of place
 _COSTS_A_PERSON: Final = 10  # that may be computed in a round
@@ -115,11 +115,8 @@ def _refine_once(
 
     def make() -> Arrays:
         around = _class_positions(original, members, turn)
-        parts = list(
-            bisect_rows(
-                np.arange(len(members)), order_by_longest_axis(around), most=max(_FEWEST, _TOGETHER // k)
-            )
-        )
+        together = min(max(_TOGETHER // k, _FEWEST), _MOST)
+        parts = list(bisect_rows(np.arange(len(members)), order_by_longest_axis(around), most=together))
         groups: list[Integers] = []
         run.progress(_LABEL, turn * len(parts), rounds * len(parts))
         for done, part_groups in enumerate(run.map(search, parts), start=1):
