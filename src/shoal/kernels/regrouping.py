@@ -1,10 +1,10 @@
 """Local search over classes: people trade places, move, and leave for new classes.
 
 What a trade brings is estimated before it is computed: the boxes of each class without each of its members
-are kept, and a person is put into them without a new cut. That takes a hundredth of the time
-of the exact cost and is close to it. The search goes over a neighborhood in sweeps. In each sweep the trades
-that promise most are computed first, and a class changes at most once. Then only the boxes and estimates of
-the changed classes are made again. Decisions depend only on integers and, of equals, on the order of people.
+are kept, and a person is put into them without a new cut. That takes a sixtieth of the time of the exact cost
+and is close to it. The search goes over a neighborhood in sweeps. In each sweep the trades that promise most
+are computed first, and a class changes at most once. Then only the boxes and estimates of the changed classes
+are made again. Decisions depend only on integers and, of equals, on the order of people.
 """
 
 from typing import Any, NamedTuple
@@ -25,7 +25,7 @@ from shoal.runtime.arrays import Flags, Integers
 from shoal.runtime.compiled import compiled
 
 _NOBODY = NONE
-_UNKNOWN = -1  # at least 0
+_UNKNOWN = -1  # of what a person adds: at least 0 (see Regrouping.added)
 _LEAST_SHARE = 2  # no one adds less to another class than their own saves without them, divided by this
 _LIKELY = 9  # tenths of the estimate that a person typically adds
 
