@@ -4,6 +4,7 @@ Same results in order, same release, errors as they are, a killed worker costs i
 """
 
 import contextlib
+import gc
 import multiprocessing
 import os
 import re
@@ -403,12 +404,27 @@ def test_a_scheduler_without_workers_is_named(monkeypatch: pytest.MonkeyPatch) -
 def test_dask_workers_without_shoal_or_with_another_are_named(
     dask_address: str, monkeypatch: pytest.MonkeyPatch, there: str, told: str
 ) -> None:
+    from distributed import Client
+
     from shoal.scale import engine_dask
 
+    with Client(dask_address, set_as_default=False) as client:
+        client.wait_for_workers(2, timeout=60)  # a worker that an earlier test killed may still be starting
     here = f"'shoal 1' if __import__('os').getpid() == {os.getpid()} else {there}"
     monkeypatch.setattr(engine_dask, "_VERSIONS", here)
     with pytest.raises(EngineError, match=f"2 of 3 dask processes .* which has shoal 1: {told}; install"):
         engine_of(f"dask:{dask_address}")
+
+
+def test_a_dask_client_is_closed_in_whichever_thread_its_engine_is_collected(dask_address: str) -> None:
+    kept: Any = [engine_of(f"dask:{dask_address}")]
+    client, dropped = kept[0]._client, threading.Event()
+    client.loop.add_callback(lambda: (kept.clear(), gc.collect(), dropped.set()))
+    assert dropped.wait(10)
+    ends = time.monotonic() + 10
+    while client.status != "closed" and time.monotonic() < ends:
+        time.sleep(0.05)
+    assert client.status == "closed"
 
 
 def test_workers_that_do_not_see_the_folder_are_counted(engine: Engine, tmp_path: Path) -> None:

@@ -37,7 +37,12 @@ class DaskCluster:
             import distributed  # noqa: F401  (only whether it is there)
         if address is not None:
             _require_scheduler(address)
-            _require_workers(self._connected(), address)
+            client = self._connected()
+            try:
+                _require_workers(client, address)
+            except EngineError:
+                client.close()
+                raise
 
     def map(self, fn: Callable[[Part], Result], parts: Sequence[Part]) -> Iterator[Result]:
         """As Engine.map; results leave the cluster when used."""
@@ -58,7 +63,7 @@ class DaskCluster:
         """One connection for all work, until this object is gone."""
         if self._client is None or self._client.status != "running":
             self._client = _connect(self._address)
-            finalize(self, self._client.close)
+            finalize(self, _close, self._client)
         return self._client
 
     @staticmethod
@@ -105,6 +110,13 @@ def _connect(address: str | None) -> "Client":
             )
     except (OSError, ValueError) as error:
         raise _no_scheduler(address) from error
+
+
+def _close(client: "Client") -> None:
+    if client.asynchronous:  # the garbage collector may run in dask's own thread, where close() only promises
+        threading.Thread(target=client.close).start()
+    else:
+        client.close()
 
 
 def _require_workers(client: "Client", address: str) -> None:
