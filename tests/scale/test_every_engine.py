@@ -404,6 +404,7 @@ def test_a_scheduler_without_workers_is_named(monkeypatch: pytest.MonkeyPatch) -
 def test_dask_workers_without_shoal_or_with_another_are_named(
     dask_address: str, monkeypatch: pytest.MonkeyPatch, there: str, told: str
 ) -> None:
+
     from distributed import Client
 
     from shoal.scale import engine_dask
@@ -419,7 +420,13 @@ def test_dask_workers_without_shoal_or_with_another_are_named(
 def test_a_dask_client_is_closed_in_whichever_thread_its_engine_is_collected(dask_address: str) -> None:
     kept: Any = [engine_of(f"dask:{dask_address}")]
     client, dropped = kept[0]._client, threading.Event()
-    client.loop.add_callback(lambda: (kept.clear(), gc.collect(), dropped.set()))
+
+    def drop() -> None:
+        kept.clear()
+        gc.collect()
+        dropped.set()
+
+    client.loop.add_callback(drop)
     assert dropped.wait(10)
     ends = time.monotonic() + 10
     while client.status != "closed" and time.monotonic() < ends:
