@@ -150,7 +150,10 @@ def test_what_cannot_be_put_together_is_refused() -> None:
         ([sound, (people, replace(release, unit_of_protection="each vehicle"), linkage)], "same unit"),
         ([sound, (people, release, Linkage(linkage.uids[1:], linkage.trajectory_ids[1:]))], "no subject"),
         ([sound, (people, swapped, replace(origin, trace=None))], r"only in origin\.parquet"),
-        ([sound, (people, swapped, replace(origin, trace=beyond))], r"origin\.parquet speaks of other"),
+        (
+            [sound, (people, swapped, replace(origin, trace=beyond))],
+            r"other raw samples than there are in origin",
+        ),
         ([with_label(rides, reached)] * 2, "claims location-p-privacy, from which it does not follow"),
     ]
     for parts, message in cases:

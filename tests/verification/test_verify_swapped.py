@@ -13,7 +13,7 @@ from shoal.methods.swapping.reach_locations import ReachLocations
 from shoal.methods.swapping.swap_locations import SwapLocations
 from shoal.model.claims import LocationPrivacy, claim_from_json, claim_to_json
 from shoal.model.release import Linkage, Release
-from shoal.model.trace import Trace
+from shoal.model.trace import TRACE_FILES, Trace
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.randomness import Randomness
 from shoal.verification.linking import link_records
@@ -242,7 +242,7 @@ def test_without_its_trace_a_swapped_release_is_not_checked_whatever_k_it_claims
     verdict = shoal.verify(original, release, replace(linkage, trace=None))
     assert (verdict.holds, verdict.word, verdict.findings) == (False, "NOT CHECKED", ())
     messages = " ".join(verdict.unchecked)
-    assert "its swap set and the thresholds (needs origin.parquet beside the linkage)" in messages
+    assert f"its swap set and the thresholds (needs {TRACE_FILES})" in messages
     assert "whether the shuffle was fair" in messages
     without = shoal.verify(original, release)
     assert without.word == "NOT CHECKED"

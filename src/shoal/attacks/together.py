@@ -18,6 +18,7 @@ from shoal.kernels.tau_candidates import record_holds, tau_candidates
 from shoal.model.claims import Claim, KAnonymity, KDeltaAnonymity, KteAnonymity, TrajectoryPrivacy
 from shoal.model.linkage_checks import require_linked_records
 from shoal.model.release import Release
+from shoal.model.trace import TRACE_FILES
 from shoal.model.trajectories import Trajectories
 from shoal.units import show_m, show_s, slots_touched
 
@@ -206,13 +207,13 @@ def _in_all_swap_sets(linked: LinkedRelease, records: Mapping[str, int], tau_s: 
     trace = linkage.trace
     if trace is None:
         raise InputError(
-            "a release was swapped, and who was swapped with whom stands only in origin.parquet, which is "
-            "missing beside its linkage"
+            f"a release was swapped, and who was swapped with whom stands only in {TRACE_FILES}, which is "
+            "missing"
         )
     rows, n_rows = trace.set_rows, original.n_samples
     if len(rows) and (rows.min() < 0 or rows.max() >= n_rows):
         raise InputError(
-            "origin.parquet speaks of other raw samples than there are; use the one made with it"
+            f"other raw samples than there are in {TRACE_FILES}; use the file made with the release"
         )
     giver = np.repeat(np.arange(original.n_subjects), original.lengths)[rows]
     partners: dict[str, frozenset[str]] = {}

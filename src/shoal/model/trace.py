@@ -19,6 +19,7 @@ from shoal.runtime.arrays import Integers, offsets_of
 from shoal.units import counted
 
 TRACE_FILE: Final = "origin.parquet"
+TRACE_FILES: Final = f"{TRACE_FILE} beside the linkage, or NAME-{TRACE_FILE} beside NAME.parquet"
 _LINKAGE_FILE: Final = "linkage.parquet"
 _COLUMNS: Final = ("time_from", "place_from", "swap_set", "set_rows")
 

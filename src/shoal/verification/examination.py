@@ -11,6 +11,7 @@ from shoal.errors import MisuseError
 from shoal.model.names import Pseudonyms
 from shoal.model.population import Population
 from shoal.model.release import Linkage, Release
+from shoal.model.trace import TRACE_FILES
 from shoal.model.verdicts import Finding, Verdict
 from shoal.runtime.arrays import Flags, Integers
 from shoal.units import counted, states_counts
@@ -18,7 +19,6 @@ from shoal.verification.linking import Links, link_records
 
 LINKAGE: Final = "the linkage"
 _RAW_DATA: Final = "raw data that the release can be compared with"
-_TRACE: Final = "origin.parquet beside the linkage"
 People = TypeVar("People", bound=Population)
 
 NO_ACCOUNT: Final = "the raw data was not read from a file, so no rows were dropped on input"
@@ -177,10 +177,10 @@ PARTS: Final[dict[str, Part]] = {
     "counts": Part(what="how many points were suppressed and created", needs=_RAW_DATA),
     "true-points": Part(what="that each point is a true one and none stands twice", needs=_RAW_DATA),
     "own-times": Part(what="that each record has the times of its own person", needs=LINKAGE),
-    "swap-sets": Part(what="where each point came from, its swap set and the thresholds", needs=_TRACE),
+    "swap-sets": Part(what="where each point came from, its swap set and the thresholds", needs=TRACE_FILES),
     "shuffle": Part(
         what="whether the shuffle was fair",
-        needs=f"{_TRACE}, and 26 swap sets or more, fewer where they are large",
+        needs=f"{TRACE_FILES}, and 26 swap sets or more, fewer where they are large",
     ),
     "paths": Part(
         what="the length of the paths along the streets",

@@ -15,7 +15,7 @@ import numpy as np
 from shoal.errors import InputError
 from shoal.model.claims import KAnonymity, KDeltaAnonymity, KteAnonymity, TrajectoryPrivacy
 from shoal.model.release import Linkage, Release
-from shoal.model.trace import Trace
+from shoal.model.trace import TRACE_FILES, Trace
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Integers
 from shoal.runtime.compiled import compiled
@@ -127,15 +127,15 @@ def _trace_of(entry: IssuedRelease) -> Trace:
     trace, m = entry.linkage.trace, entry.original.n_samples
     if trace is None:
         raise InputError(
-            f"{entry.label} was swapped, and who was swapped with whom stands only in origin.parquet, which "
-            "is missing beside its linkage"
+            f"{entry.label} was swapped, and who was swapped with whom stands only in {TRACE_FILES}, which "
+            "is missing"
         )
     rows = trace.set_rows
     outside = len(rows) > 0 and (rows.min() < 0 or rows.max() >= m)
     if outside or len(trace.swap_set) != entry.release.n_samples:
         raise InputError(
-            f"{entry.label}: origin.parquet speaks of other points or raw samples than there are; use the "
-            "one made with it"
+            f"{entry.label}: other points or raw samples than there are in {TRACE_FILES}; "
+            "use the file made with it"
         )
     return trace
 
