@@ -3,12 +3,15 @@
 import json
 import re
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 
 import pytest
 from pyarrow import parquet
 
+import shoal
 from shoal.model.intake import Reading
+from shoal.report.words.numbers import percent
 from shoal.runtime.files import sha256_of
 from shoal_tables import (
     Ledger,
@@ -21,7 +24,7 @@ from shoal_tables import (
 )
 from shoal_tables.definition.manifest import Kind, Trips, read_table_manifest
 from shoal_tables.verification.checking import verify_table
-from shoal_tables.verification.files import record_findings
+from shoal_tables.verification.files import _shows, record_findings
 from table_cases import AREA, FIRST, LAST, city, make, polygons_of, rules_of, weighted
 
 _STAYS = Trips(definition="stays", radius_m=300, least_s=900)
@@ -35,6 +38,7 @@ RULES: dict[str, Callable[[Path], Rules]] = {
     "flows between stays": lambda _: rules_of("flows", trips=_STAYS, longest_gap_s=6 * 3600),
     "flows of each day": lambda _: rules_of("flows", day_of=days_of("each", FIRST, LAST), unit="person-day"),
     "flows by hours": lambda _: rules_of("flows", hours=slots_of(3600 * 4)),
+    "flows of workdays": lambda _: rules_of("flows", day_of=days_of("workday", FIRST, date(2024, 1, 8))),
     "dwell": lambda _: rules_of("dwell", side_m=2000),
     "homes": lambda _: rules_of("homes", side_m=2000),
     "H3": lambda _: rules_of("presence", zones=h3_zones(6, AREA)),
@@ -92,6 +96,34 @@ def test_every_number_of_a_record_is_compared(tmp_path: Path, table: Kind) -> No
             report.write_text(page[: fact.start(group)] + other + page[fact.end(group) :])
             kinds = {finding.kind for finding in record_findings(folder, manifest, cells)}
             assert kinds == {"record-differs"}, fact[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "number", "agrees"),
+    [
+        ("< 0.1 %", 0.00044, True),
+        ("< 0.1 %", 0.02, False),
+        ("> 99.9 %", 0.9997, True),
+        ("> 99.9 %", 0.97, False),
+        ("12.3 %", 0.1234, True),
+        ("12.3 %", 0.14, False),
+        ("0 %", 0.0, True),
+        ("1,234", 1234.0, True),
+        ("many", 3.0, False),
+        ("3", float("nan"), False),
+    ],
+)
+def test_a_number_is_compared_as_a_page_shows_it(text: str, number: float, agrees: bool) -> None:
+    assert _shows(text, number) == agrees
+    assert not agrees or text[0] not in "<>" or _shows(percent(number), number)
+
+
+def test_a_record_of_tiny_errors_is_accepted(tmp_path: Path) -> None:
+    rules = rules_of("flows", day_of=days_of("typical", FIRST, date(2024, 3, 31)), unit="person-day")
+    made = make(tmp_path, rules, privacy=Privacy(epsilon=8.0, rng=shoal.Randomness.for_research(1)))
+    assert "&lt; 0.1 %" in (made.folder / "report.html").read_text()
+    found = verify_table(city(), made.folder, secret=tmp_path / "counts.parquet")
+    assert found.verdict.holds, found.verdict.findings
 
 
 def test_the_ledger_knows_it(tmp_path: Path) -> None:

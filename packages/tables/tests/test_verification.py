@@ -29,6 +29,9 @@ PLANS = {
     "trips between stays": replace(FLOWS, trips="stays"),
     "trips between stays of a day": replace(FLOWS, trips="stays", unit="person-day"),
     "dwell": replace(PLAN, table="dwell"),
+    "trips of workdays alone": replace(FLOWS, trips="stays", workdays_only=True),
+    "dwell of workdays alone": replace(PLAN, table="dwell", workdays_only=True),
+    "presence of workdays alone, each person's day": replace(PLAN, unit="person-day", workdays_only=True),
     "homes": replace(PLAN, table="homes"),
     "one long day of hours": replace(PLAN, hours=((360, 1320),)),
 }
@@ -219,6 +222,12 @@ FAULTS: dict[str, tuple[str, Callable[[Path], plain.Written]]] = {
     "a further column": ("columns-differ", _columns(lambda table: {**table, "people": COUNTS})),
     "a grid that begins at the first sample": ("zones-from-data", _from_data),
     "days of the data as days of the table": ("days-differ", _with(last_day="2024-04-03")),
+    "a Saturday left out": (
+        "days-differ",
+        _with(day_of={"2024-03-29": "workday", "2024-03-31": "sunday", "2024-04-01": "workday"}),
+    ),
+    "workdays alone, of a period that ends later": (
+        "days-differ", _with(plan=PLANS["trips of workdays alone"], last_day="2024-04-02")),
     "hours that overlap": (
         "hours-overlap",
         lambda folder: plain.write(folder, replace(PLAN, hours=((0, 720), (600, 1440))), ROWS)),

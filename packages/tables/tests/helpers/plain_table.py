@@ -43,6 +43,7 @@ class Plan:
     unit: str = "person"
     trips: str | None = None
     n_days: int = 4
+    workdays_only: bool = False
     hours: tuple[tuple[int, int], ...] = tuple((60 * hour, 60 * hour + 60) for hour in range(24))
     gap_s: int = 8 * 3600
     granularity: int = 60
@@ -66,7 +67,10 @@ class Plan:
     def day_of(self) -> dict[date, str]:
         dates = [FIRST + timedelta(days=day) for day in range(self.n_days)]
         kinds = {5: "saturday", 6: "sunday"}
-        return {} if self.table == "homes" else {day: kinds.get(day.weekday(), "workday") for day in dates}
+        if self.table == "homes":
+            return {}
+        named = {day: kinds.get(day.weekday(), "workday") for day in dates}
+        return {day: kind for day, kind in named.items() if kind == "workday" or not self.workdays_only}
 
 
 def people(n: int = 150, seed: int = 1, n_days: int = 4) -> list[Row]:
@@ -119,10 +123,10 @@ def local(t: int) -> datetime:
 def pieces(plan: Plan, rows: list[Row]) -> Iterator[tuple[tuple[str, date | None], list[Row]]]:
     """The units with their pieces."""
     units: dict[tuple[str, date | None], list[Row]] = defaultdict(list)
-    last = FIRST + timedelta(days=plan.n_days - 1)
+    dates = plan.day_of() or [FIRST + timedelta(days=day) for day in range(plan.n_days)]
     for row in sorted(set(rows)):
         day = local(row[1]).date()
-        if FIRST <= day <= last:
+        if day in dates:
             units[row[0], day if plan.unit == "person-day" else None].append(row)
     for unit, samples in units.items():
         piece = [samples[0]]

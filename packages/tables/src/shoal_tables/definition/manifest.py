@@ -40,6 +40,7 @@ OF_ONE_TRIP: Final = "the layout of the data: each unit is one trip, which count
 OF_TWO_ENDS: Final = (
     "the layout of the data: each unit is one trip, which counts at most once at each of its two ends"
 )
+WORKDAY: Final = "workday"  # the day that may stand alone: other dates of the period count in no cell
 EACH_TRIP: Final = str(UNITS["trip"])  # the unit of protection of data in which nobody's id is read
 MOST_DELTA: Final = 1e-5
 OUTER_NOISE: Final = (

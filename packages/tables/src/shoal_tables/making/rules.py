@@ -17,6 +17,7 @@ from shoal.units import HOUR_S
 from shoal_tables.definition.manifest import (
     COLUMNS,
     STAYS,
+    WORKDAY,
     ZONE_COLUMNS,
     Kind,
     Trips,
@@ -30,7 +31,6 @@ from shoal_tables.making.zones import OUTSIDE, ZoneSet
 MOST_CELLS: Final = 20_000_000
 MOST_DAYS: Final = 3660
 WHOLE_DAY: Final[tuple[tuple[int, int], ...]] = ((0, 1440),)
-WORKDAY: Final = "workday"
 WEEK: Final = (WORKDAY,) * 5 + ("saturday", "sunday")
 BY_ZONES: Final = Trips(definition="zones")
 _DAY_MIN: Final = 24 * 60

@@ -62,7 +62,8 @@ def _samples(original: Trajectories, manifest: TableManifest, zones: ZoneFile) -
     local = t + _offset_s(t, manifest.reading.get("time_zone"))
     date, minute = local // DAY_S, local % DAY_S // 60
     begin, end = (manifest.first_day - EPOCH).days, (manifest.last_day - EPOCH).days
-    used = np.flatnonzero((date >= begin) & (date <= end))
+    counted = [(one - EPOCH).days for one in manifest.day_of] or range(begin, end + 1)
+    used = np.flatnonzero(np.isin(date, counted))
     t, person, date, minute = t[used], person[used], date[used], minute[used]
     x, y = original.x[used].astype(np.int64), original.y[used].astype(np.int64)
     same_unit = person[1:] == person[:-1]
@@ -122,10 +123,7 @@ class Frame:
     def cell(self, *codes: Any, date: Integers) -> Integers:
         """The cell of each event, by its numbers in the columns before the day, and its date."""
         dates, back = np.unique(date, return_inverse=True)
-        try:
-            days = [self.day_of_date[one] for one in dates.tolist()]
-        except KeyError as error:
-            raise InputError("manifest.json names no day for some date of the period") from error
+        days = [self.day_of_date[one] for one in dates.tolist()]
         return np.ravel_multi_index((*codes, np.array(days, dtype=np.int64)[back.ravel()]), self.shape)
 
     def weights(self, cell: Integers, count: Integers) -> Integers:

@@ -125,9 +125,7 @@ def record_findings(folder: Path, manifest: TableManifest, table: pa.Table) -> I
     if sorted(name for name, *_ in facts) != sorted(expected):
         yield Finding("record-differs", "report.html states other facts than a record of a table has")
     for name, value, text in facts:
-        number = expected.get(name, np.nan)
-        close = _CLOSE * number + (_HALF_OF_A_TENTH if text.endswith("%") else 0)
-        if not all(abs(_number(one) - number) <= close for one in (value, text)):  # nan is far from all
+        if not all(_shows(unescape(one), expected.get(name, np.nan)) for one in (value, text)):
             yield Finding("record-differs", f"report.html states another number than the table: {name}")
 
 
@@ -153,13 +151,18 @@ def _record_numbers(manifest: TableManifest, table: pa.Table) -> dict[str, float
     }
 
 
-def _number(text: str) -> float:
-    """The number that a text shows; nan for other text."""
+def _shows(text: str, number: float) -> bool:
+    """Whether a text is a number, rounded, or a bound of it such as ``< 0.1 %``."""
     try:
-        number = float(text.removesuffix(" %").lstrip("<> ").replace(",", ""))
-        return number / 100 if text.endswith(" %") else number
+        shown = float(text.removesuffix(" %").lstrip("<> ").replace(",", ""))
     except ValueError:
-        return float("nan")
+        return False
+    rounding = 0.0
+    if text.endswith(" %"):
+        shown, rounding = shown / 100, _HALF_OF_A_TENTH
+    if text.startswith(("<", ">")):
+        return number < shown if text[0] == "<" else number > shown
+    return abs(shown - number) <= _CLOSE * number + rounding
 
 
 def leak_findings(folder: Path, zones: ZoneFile, people: StoredPeople) -> Iterator[Finding]:
