@@ -10,11 +10,14 @@ from collections.abc import Callable
 from dataclasses import astuple, dataclass, fields
 from typing import Final
 
+from pyproj import Geod
+
 from shoal.errors import MisuseError
 from shoal_collect.crypto.chance import Chance
 from shoal_collect.crypto.hashing import hash_of
 
 EARTH_M: Final = 6_371_008.8
+_SPHERE: Final = Geod(a=EARTH_M, b=EARTH_M)
 MICRO: Final = 1_000_000
 MAX_RADIUS_M: Final = 65_535
 MAX_GAP_MIN: Final = 65_535
@@ -167,23 +170,14 @@ def _cell(point: Point) -> tuple[float, float, float]:
 
 
 def destination(lat_deg: float, lon_deg: float, away_m: float, bearing: float) -> tuple[float, float]:
-    """The place ``away_m`` along a great circle, possibly beyond 180."""
-    lat, angle = math.radians(lat_deg), away_m / EARTH_M
-    north = math.sin(lat) * math.cos(angle) + math.cos(lat) * math.sin(angle) * math.cos(bearing)
-    new_lat = math.asin(max(-1.0, min(1.0, north)))
-    turn = math.atan2(
-        math.sin(bearing) * math.sin(angle) * math.cos(lat), math.cos(angle) - math.sin(lat) * north
-    )
-    return math.degrees(new_lat), lon_deg + math.degrees(turn)
+    """The place ``away_m`` along a great circle."""
+    new_lon, new_lat, _ = _SPHERE.fwd(lon_deg, lat_deg, math.degrees(bearing), away_m)
+    return new_lat, new_lon
 
 
 def bearing_between(lat1_deg: float, lon1_deg: float, lat2_deg: float, lon2_deg: float) -> float:
     """In radians from north."""
-    lat1, lat2, east = math.radians(lat1_deg), math.radians(lat2_deg), math.radians(lon2_deg - lon1_deg)
-    return math.atan2(
-        math.sin(east) * math.cos(lat2),
-        math.cos(lat1) * math.sin(lat2) - math.sin(lat1) * math.cos(lat2) * math.cos(east),
-    )
+    return math.radians(_SPHERE.inv(lon1_deg, lat1_deg, lon2_deg, lat2_deg)[0])
 
 
 def _udeg(lat_deg: float, lon_deg: float) -> tuple[int, int]:
