@@ -246,25 +246,24 @@ def test_health_sees_a_full_disk_and_a_damaged_file(tmp_path: Path, monkeypatch:
     file = tmp_path / "c.sqlite"
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     with Database(file) as database:
-        assert not database.trouble(write=True)
+        assert not database.trouble()
         resource.setrlimit(resource.RLIMIT_FSIZE, (1024, hard))
         try:
-            full = database.trouble(write=True)
+            full = database.trouble()
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
         assert full.startswith("unusable")
-        assert not database.trouble(write=True), "there is room again"
+        assert not database.trouble(), "there is room again"
         with monkeypatch.context() as patch:  # a heartbeat still fits into what the file has, letters do not
             nearly = SimpleNamespace(total=1 << 30, used=(1 << 30) - (1 << 20), free=1 << 20)
             patch.setattr(shutil, "disk_usage", lambda _: nearly)
-            assert database.trouble(write=True) == "the disk is full"
-            assert not database.trouble(write=False)
+            assert database.trouble() == "the disk is full"
         with PhiStore(database) as store:
             store.add_all([release(n, n, [Cylinder(10, 5, 0, 0, 10)]) for n in range(1, 60)], 0)
     content = file.read_bytes()
     file.write_bytes(content[: len(content) * 2 // 3] + bytes(4096) + content[len(content) * 2 // 3 + 4096 :])
     with Database(file) as database:
-        assert database.trouble(write=True)
+        assert database.trouble()
 
 
 def test_authority_and_registrar_say_that_their_disk_is_full(

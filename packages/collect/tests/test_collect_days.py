@@ -3,6 +3,7 @@
 import hashlib
 import json
 import time
+import urllib.request
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -15,7 +16,19 @@ from typing import Any
 import pytest
 
 from command_line import Shoal
-from service_town import PLACES, START_S, TERMS, TODAY, Town, identity_of, kinds, running, seed, volunteers
+from service_town import (
+    PLACES,
+    START_S,
+    TERMS,
+    TODAY,
+    Town,
+    asked_by_a_witness,
+    identity_of,
+    kinds,
+    running,
+    seed,
+    volunteers,
+)
 from shoal_collect.crypto import merkle
 from shoal_collect.device.http_client import RemoteServer, make_asker
 from shoal_collect.faults import PeerError, UnavailableError
@@ -28,7 +41,6 @@ from shoal_collect.server.http_witness import DayFollower, Witness
 from shoal_collect.storage.database import Database
 from shoal_collect.storage.days import ClosedDays, StoredReleases
 from shoal_collect.storage.phi import PhiStore
-from shoal_collect.storage.questions import batches_asked
 
 pytestmark = pytest.mark.usefixtures("quick_mixes")
 
@@ -87,28 +99,7 @@ def test_a_path_shows_its_own_leaf_at_its_own_place_and_nothing_else() -> None:
 
 
 def of(database: Database) -> Callable[[str], Any]:
-    """What the collector over a database says to its witness, through JSON."""
-    days = ClosedDays(database)
-
-    def ask(target: str) -> Any:
-        path, _, after = target.partition("?after=")
-        parts = path.strip("/").split("/")[1:]
-        if parts == ["days"]:
-            days.state_before(TODAY)
-            said: Any = days.after(int(after))
-        elif parts[0] == "days":
-            said = days.batch(int(parts[1]))
-        else:
-            session = bytes.fromhex(parts[1])
-            rows = database.rows("SELECT identity FROM ticket WHERE session = ? ORDER BY place", (session,))
-            said = {
-                "members": [bytes(row[0]).hex() for row in rows],
-                "terms": WATCHED.model_dump(),
-                "asked": batches_asked(database, session),
-            }
-        return json.loads(write_json(said))
-
-    return ask
+    return asked_by_a_witness(database, WATCHED, lambda: TODAY)
 
 
 def test_a_witness_with_a_database_of_its_own_agrees(database_url: str) -> None:
@@ -230,6 +221,29 @@ def test_an_owner_sees_that_her_release_stands_in_its_day() -> None:
                 require_stored_release(wrong, bytes(key), bytes(points))
         with pytest.raises(PeerError, match="bad-proof"):
             require_stored_release(shown, seed("another's key"), bytes(points))
+
+
+def test_without_a_witness_no_day_is_closed() -> None:
+    """Nobody else would ever see its root."""
+    with Database() as database:
+        volunteers(PhiStore(database), 4, TODAY - 3)
+        town = Town(database, 3, k=4)
+        assert kinds(town.run()) == {"shared"}
+        said = [reply.body for _, call, reply in town.calls if "/questions" in call.target]
+        assert said
+        assert {body[38:70] for body in said} == {NO_STATE}
+        app = collector_application(
+            database,
+            seed("server"),
+            TERMS,
+            CollectorSettings(PLACES, round_size=3, join_s=60),
+            seed,
+            clock=lambda: START_S,
+            quiet=True,
+        )
+        with running(app) as url:
+            assert json.loads(urllib.request.urlopen(f"{url}/v1/days").read()) == []
+        assert database.rows("SELECT * FROM closed_day") == []
 
 
 def test_two_members_who_ask_at_once_make_a_witness_take_a_day_over_once(tmp_path: Path) -> None:
@@ -373,8 +387,8 @@ def test_the_command_refuses_a_key_that_is_none(tmp_path: Path, capsys: pytest.C
     follow = ("--follow", "http://127.0.0.1:1", "ab" * 32)
     ended = Shoal(capsys)("collect", "witness", *words, *follow, "--registrar", "xyz")
     assert (ended.code, "the key of --registrar" in " ".join(ended.err.split())) == (2, True)
-    ended = Shoal(capsys)("collect", "witness", *words, "--registrar", "ab" * 32)
-    assert (ended.code, "no effect without --follow" in " ".join(ended.err.split())) == (2, True)
+    ended = Shoal(capsys)("collect", "witness", *words)
+    assert (ended.code, "Missing option '--follow'" in ended.err) == (2, True)
 
 
 def test_a_witness_says_when_it_cannot_hear_its_collector(

@@ -239,7 +239,6 @@ def test_a_key_is_printed_and_stays(shoal: Shoal, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        ("witness", "--database", "sqlite:///{}/misspelled.db", "--key", "{}/own.key"),
         ("authority", "--database", "{}/misspelled.db", "--key", "{}/own.key", "--identifiers-of", "ann"),
         ("export", "--database", "{}/misspelled.db", "--output", "{}/out"),
         ("mine", "--state", "{}/misspelled"),

@@ -137,7 +137,9 @@ def test_a_device_and_the_collector_are_killed(tmp_path: Path) -> None:
     (tmp_path / "witness.key").write_text(seed("witness").hex())
     options = ("--key", str(tmp_path / "witness.key"), "--port", str(port), "--quiet")
     with place_of(tmp_path, url, (3, 3, 3), *OF_THREE, "--witness", *there, admit=True, proven=True) as site:
-        _, line = site._serve("witness", "--database", url, *options)
+        follow = ("--follow", f"http://127.0.0.1:{site.ports[0]}", site.collector.rsplit(" ", 1)[1])
+        own = ("--database", f"sqlite:///{tmp_path / 'witness.sqlite'}")
+        _, line = site._serve("witness", *own, *follow, *options)
         assert line == "witness at {}, key {}".format(*there)
         others = [site.join(number) for number in (1, 2)]
         killed = []

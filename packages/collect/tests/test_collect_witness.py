@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from service_town import TERMS, Town, identity_of, running, seed, volunteers, vouched
+from service_town import TERMS, Town, asked_by_a_witness, identity_of, running, seed, volunteers, vouched
 from shoal.errors import InputError
 from shoal_collect.crypto.signatures import signature
 from shoal_collect.device.disk import DeviceState, StateFolder
@@ -18,7 +18,7 @@ from shoal_collect.matching.records import Query, encode_query
 from shoal_collect.roles.group_session import GroupSession
 from shoal_collect.roles.terms import OtherCollector, Terms
 from shoal_collect.roles.wire import ANSWER_BYTES, DAY_S, SETTLE_S, Call, Reply, snapshot_day
-from shoal_collect.server.http_witness import Witness, witness_application
+from shoal_collect.server.http_witness import DayFollower, witness_application
 from shoal_collect.server.mailbox import Collector
 from shoal_collect.storage.database import Database
 from shoal_collect.storage.phi import PhiStore
@@ -156,7 +156,7 @@ def test_only_answers_over_the_same_state_prove_a_lie() -> None:
 
 def test_a_witness_answers_only_what_the_collector_has_answered(database: Database) -> None:
     town, session, _ = session_in_a_group(database)
-    witness, me = Witness(database, seed("witness", 0)), identity_of(town.own_rounds[0].device.signing_seed)
+    witness, me = town.witnesses[0], identity_of(town.own_rounds[0].device.signing_seed)
     channel = session.group.channel
     body, day = session._batch(session.group.me), snapshot_day(town.now_s)
     with pytest.raises(PeerError, match="ask it first"):
@@ -246,11 +246,12 @@ def test_a_witness_over_http_signs_and_refuses_by_name() -> None:
         )
         town.mailbox.ask(identity_of(device.signing_seed), session.group.channel, body, town.now_s)
         key, target = seed("witness", 0), f"/v1/groups/{session.group.channel.hex()}/questions"
-        with running(witness_application(database, key, quiet=True)) as url:
+        own, ask = Database(), asked_by_a_witness(database, town.terms, lambda: day)
+        with running(witness_application(own, key, DayFollower(own, ask), quiet=True)) as url:
             server = RemoteServer(url, key=identity_of(key))
             assert server.about()["server_key"] == identity_of(key).hex()
             good = Call("POST", f"{target}?snapshot={day}", body, to="witness 1")
-            assert server.send(good, device, time.time()).body == Witness(database, key).ask(
+            assert server.send(good, device, time.time()).body == town.witnesses[0].ask(
                 identity_of(device.signing_seed), session.group.channel, body, day
             )
             for wrong, kind in (

@@ -25,13 +25,24 @@ from shoal_collect.roles.admission import Entry
 from shoal_collect.roles.participant import Participant, blur
 from shoal_collect.roles.participant_round import Device, Ending, ParticipantRound
 from shoal_collect.roles.terms import Terms
-from shoal_collect.roles.wire import DAY_S, Batch, Call, Reply, body_digest, vouch, write_json
+from shoal_collect.roles.wire import (
+    DAY_S,
+    Batch,
+    Call,
+    Reply,
+    body_digest,
+    snapshot_day,
+    vouch,
+    write_json,
+)
 from shoal_collect.server.http_authority import ClaimBook
-from shoal_collect.server.http_witness import Witness
+from shoal_collect.server.http_witness import DayFollower, Witness
 from shoal_collect.server.mailbox import Mailbox
 from shoal_collect.server.rounds import Rounds
 from shoal_collect.storage.database import AUTHORITY, Database, may_delete
+from shoal_collect.storage.days import ClosedDays
 from shoal_collect.storage.phi import PhiStore
+from shoal_collect.storage.questions import batches_asked
 
 START_S = 1_800_000_000.0
 TODAY = int(START_S // DAY_S)
@@ -98,6 +109,31 @@ def through_disk(own_round: ParticipantRound) -> ParticipantRound:
     return kept.own_round
 
 
+def asked_by_a_witness(database: Database, terms: Terms, today: Callable[[], int]) -> Callable[[str], Any]:
+    """What the collector over a database says to its witness, through JSON."""
+    days = ClosedDays(database)
+
+    def ask(target: str) -> Any:
+        path, _, after = target.partition("?after=")
+        parts = path.strip("/").split("/")[1:]
+        if parts == ["days"]:
+            days.state_before(today())
+            said: Any = days.after(int(after))
+        elif parts[0] == "days":
+            said = days.batch(int(parts[1]))
+        else:
+            session = bytes.fromhex(parts[1])
+            rows = database.rows("SELECT identity FROM ticket WHERE session = ? ORDER BY place", (session,))
+            said = {
+                "members": [bytes(row[0]).hex() for row in rows],
+                "terms": terms.model_dump(),
+                "asked": batches_asked(database, session),
+            }
+        return json.loads(write_json(said))
+
+    return ask
+
+
 class Town:
     """restart: whether the collector forgets everything but its database before each request."""
 
@@ -122,7 +158,11 @@ class Town:
             i: own_round_for(one, k, terms=terms, entry=entry_of(one), credentials=credentials_of(one))
             for i, one in enumerate(devices)
         }
-        self.witnesses = [Witness(database, seed("witness", i)) for i in range(len(terms.witnesses))]
+        ask = asked_by_a_witness(database, terms, lambda: snapshot_day(self.now_s))
+        copies = [Database() for _ in terms.witnesses]
+        self.witnesses = [
+            Witness(own, seed("witness", i), DayFollower(own, ask)) for i, own in enumerate(copies)
+        ]
         self.gone: set[int] = set()
         self.calls: list[tuple[int, Call, Reply]] = []
         self.tamper: Callable[[int, Call], Call | None] = lambda _, call: call

@@ -19,7 +19,6 @@ from shoal_collect.cli.collect import (
     secret_of,
     serve_app,
 )
-from shoal_collect.cli.collected import require_there
 
 if TYPE_CHECKING:
     from shoal_collect.roles.terms import Terms
@@ -202,29 +201,25 @@ def _public_places(file: Path, days: int) -> Any:
     cls=ExampleCommand,
     examples=(
         (
-            "shoal collect witness --database postgresql://shoal@localhost/shoal",
-            "beside the collector, on its own database",
-        ),
-        (
             "shoal collect witness --database sqlite:///witness.sqlite --follow URL KEY",
-            "elsewhere: a copy of what the collector has closed, with KEY its key",
+            "on somebody else's machine: a copy of what the collector has closed, with KEY its key",
         ),
     ),
     epilog="Name it to the collector with --witness URL KEY. It answers only what the collector has "
-    "answered, and stores nothing but, with --follow, its copy.",
+    "answered, and stores nothing but its copy.",
 )
-@kept_in("witness.key", "the collector's own, with --follow one of the witness")
+@kept_in("witness.key", "its own, not the collector's")
 @click.option(
     "--follow",
     nargs=2,
+    required=True,
     metavar="URL KEY",
-    help="Keep a copy: take over closed days from the collector at this address, and check their roots. "
-    "KEY: its key.",
+    help="Take over closed days from the collector at this address, and check their roots. KEY: its key.",
 )
 @click.option(
     "--registrar",
     metavar="KEY",
-    help="With --follow: refuse a day with a release of somebody whom this registrar has not admitted.",
+    help="Refuse a day with a release of somebody whom this registrar has not admitted.",
 )
 @click.option(
     "--ca", type=PATH, metavar="FILE", help="Certificates (PEM) to trust for it instead of the system's."
@@ -237,20 +232,13 @@ def witness(**options: Any) -> int:
         from shoal_collect.device.http_client import RemoteServer, make_asker
         from shoal_collect.server.http_witness import DayFollower, witness_application
         from shoal_collect.storage.database import Database
-    if not options["follow"]:
-        refuse_unused("without --follow", "registrar", "ca")
-        require_there(options["database"], "collector")
     require_listening(options)
     with Database(options["database"]) as database:
         seed = secret_of(options["key"])
-        following = None
-        if options["follow"]:
-            url, key = options["follow"]
-            there = RemoteServer(url, options["ca"])
-            ask = make_asker(there, bytes.fromhex(key_after("--follow", key)), seed)
-            require = _require_admitted(key, options["registrar"])
-            following = DayFollower(database, ask, require)
-            _say_what_it_lacks(ask, verify_key(seed).hex())
+        url, key = options["follow"]
+        ask = make_asker(RemoteServer(url, options["ca"]), bytes.fromhex(key_after("--follow", key)), seed)
+        following = DayFollower(database, ask, _require_admitted(key, options["registrar"]))
+        _say_what_it_lacks(ask, verify_key(seed).hex())
         app = witness_application(database, seed, following, quiet=options["quiet"])
         serve_app(app, options, "witness", verify_key(seed).hex())
     return 0

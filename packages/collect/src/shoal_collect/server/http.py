@@ -187,7 +187,7 @@ def signed_reply(
 class Server:
     """A server: its key and clock, and an application whose replies are signed.
 
-    ``gauges``: read for /metrics. ``writes``: whether /health writes to the database.
+    ``gauges``: read for /metrics.
     """
 
     def __init__(
@@ -199,7 +199,6 @@ class Server:
         gauges: Callable[[], dict[str, float]] = dict,
         *,
         quiet: bool = False,
-        writes: bool = True,
     ) -> None:
         self.signing_seed, self.clock, self.key = signing_seed, clock, verify_key(signing_seed)
         self.budget, self.pools, self.watch = BodyBudget(), Pools(), Watch(gauges, quiet=quiet)
@@ -208,7 +207,7 @@ class Server:
         @self.app.get("/health")
         async def health() -> Response:
             """Within 100 ms, two seconds after a pause, and never well on an old look."""
-            state = await self.pools.health(lambda: database.trouble(write=writes))
+            state = await self.pools.health(database.trouble)
             body = {"status": state or "ok", "database": state or "answers"}
             return Response(json.dumps(body), 503 if state else 200, media_type=JSON)
 

@@ -252,7 +252,8 @@ def _add_days(server: Server, database: Database, terms: Terms) -> None:
         return checked
 
     def closed(request: Request) -> Any:
-        days.state_before(snapshot_day(server.clock()))
+        if witnesses:
+            days.state_before(snapshot_day(server.clock()))
         return days.after(read_query(request, "after", int, -1))
 
     def asked(request: Request) -> Any:

@@ -1,10 +1,10 @@
-"""A witness: a further collector with its own key, over the same database or a copy.
+"""A witness: a further collector with its own key, over its own copy of what the first has closed.
 
-It answers only questions that the first collector has answered, and members compare. So a collector that
-answers something else than its database holds is detected, unless the witness tells the same lie. With its
-own database the witness copies closed days and checks their roots, and so detects changes to one. It also
-asks for a group's questions and terms. That decides only which questions are answered, never how. No witness
-detects entries that were false from the start.
+It answers only questions that the first collector has answered, and members compare. It copies closed days
+and checks their roots. So a collector that answers something else than its database holds, or changes a
+closed day, is detected, unless the witness tells the same lie. It also asks for a group's questions and
+terms. That decides only which questions are answered, never how. No witness detects entries that were false
+from the start.
 """
 
 import time
@@ -98,12 +98,9 @@ class DayFollower:
 
 
 class Witness:
-    """Answers from the collector's database without writing, or from the copy of ``following``.
+    """Answers from the copy of ``following``, and withholds what the collector withheld."""
 
-    The answers that the collector withheld are withheld here, too.
-    """
-
-    def __init__(self, database: Database, signing_seed: bytes, following: DayFollower | None = None) -> None:
+    def __init__(self, database: Database, signing_seed: bytes, following: DayFollower) -> None:
         self._db, self._groups, self._store = database, Groups(database), PhiStore(database)
         self._signing_seed, self._following, self._days = signing_seed, following, ClosedDays(database)
 
@@ -114,27 +111,24 @@ class Witness:
 
     def _know(self, session: bytes) -> None:
         """The collector is asked once for each group, and no stranger makes the witness ask again."""
-        if self._following is not None:
-            try:
-                self._groups.members(session)
-            except PeerError:
-                self._following.follow_group(session)
+        try:
+            self._groups.members(session)
+        except PeerError:
+            self._following.follow_group(session)
 
     def ask(self, identity: bytes, session: bytes, body: bytes, snapshot: int) -> bytes:
         """Answer from the state before ``snapshot``; PeerError if the collector has not."""
         self._know(session)
         _, members = self._groups.membership(identity, session)
         batch = read_batch(session, members, body)
-        if self._following is not None:
-            self._following.follow_group(session)
+        self._following.follow_group(session)
         entry = AskedQuestions(self._db).find_batch(session, body_digest(batch.questions))
         if entry is None or entry[0] != snapshot or entry[1] is None:
             raise PeerError(
                 "not-entitled",
                 "questions that the collector has not answered from this day's state; ask it first",
             )
-        if self._following is not None:  # by a day that the collector has answered, and not anybody's word
-            self._following.follow_until(snapshot)
+        self._following.follow_until(snapshot)  # a day that the collector has answered, not anybody's word
         collector = collector_for(self._store, self._signing_seed, self._groups.terms_of(session), session)
         records = batch.records
         people = repeat_answers(records, entry[1], lambda record: collector.people(record, snapshot))
@@ -146,13 +140,13 @@ class Witness:
 def witness_application(
     database: Database,
     signing_seed: bytes,
-    following: DayFollower | None = None,
+    following: DayFollower,
     *,
     clock: Callable[[], float] = time.time,
     quiet: bool = False,
 ) -> FastAPI:
-    """Serve the witness; with ``following``, from its own copy."""
-    server = Server("shoal witness", signing_seed, database, clock, quiet=quiet, writes=following is not None)
+    """Serve the witness."""
+    server = Server("shoal witness", signing_seed, database, clock, quiet=quiet)
     witness = Witness(database, signing_seed, following)
 
     def about(_: Request) -> Any:

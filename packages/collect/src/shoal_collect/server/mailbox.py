@@ -194,7 +194,7 @@ class Mailbox:
         day, people = self._asked.answer(
             identity, session, records, terms, batch.slices, now_s, collector.people
         )
-        state = self._days.state_before(day)
+        state = self._days.state_before(day) if terms.witnesses else NO_STATE
         return b"".join(
             collector.sign_answer(question, n, day, state)
             for question, n in zip(records, people, strict=True)

@@ -137,18 +137,16 @@ class Database(AbstractContextManager["Database"]):
         if values:
             self._run(statement, values, many=True)
 
-    def trouble(self, *, write: bool) -> str:
-        """Why the database cannot be read, or written, if so.
+    def trouble(self) -> str:
+        """Why the database cannot be read and written, if so.
 
         A SQLite file is also checked for damage once an hour.
         """
         try:
-            self.row("SELECT 1")
-            if write:
-                with self.transaction():
-                    self.change("UPDATE heartbeat SET n = n + 1")
-                if self._is_on_full_disk():
-                    return "the disk is full"
+            with self.transaction():
+                self.change("UPDATE heartbeat SET n = n + 1")
+            if self._is_on_full_disk():
+                return "the disk is full"
             if not self.postgres and time.monotonic() >= self._look_again_s:
                 self._damage = str(self.rows("PRAGMA quick_check(1)")[0][0])
                 self._look_again_s = time.monotonic() + _LOOK_EVERY_S

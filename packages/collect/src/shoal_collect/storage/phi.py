@@ -101,12 +101,11 @@ class PhiStore(AbstractContextManager["PhiStore"]):
         db = self.database
         points = encode_points(release.points)
         row = (release.name, who & _CONTRIBUTOR, day, release.claim_key, points, identifier, release.proof)
-        added = db.row(
+        ((record,),) = db.rows(
             "INSERT INTO record (name, who, day, claim_key, points, identifier, proof) "
             "VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING id",
             row,
         )
-        record = None if added is None else added[0]
         for position, point in enumerate(release.points):
             box = self._box(point, float(point.radius_m), 0.0)
             insert = _INSERT_POSTGRES if db.postgres else _INSERT
