@@ -77,10 +77,8 @@ def open_table(path: Path, reading: Reading) -> Table:
                 ),
             )
             for batch in stored:
-                yield (
-                    min(file.tell() / size, 1.0),
-                    rows.without_names(rows.whole(batch).select(list(columns))),
-                )
+                named = rows.whole(batch).select(list(columns))
+                yield min(file.tell() / size, 1.0), rows.without_names(named)
         if account.unreadable[WRONG_FIELDS]:
             places = [header.index(name) for name in looked_at]
             account.first_lines[WRONG_FIELDS] = _first_broken_line(path, before, layout, places)
@@ -95,15 +93,17 @@ def open_table(path: Path, reading: Reading) -> Table:
 
 def _may_hold_line_ends(path: Path) -> bool:
     """Whether a line ends between two quotation marks, so that a value may have taken lines into it."""
-    marks = 0
+    odd = False  # the number of marks in the last line so far
     with _opened(path) as (_, stream):
         while block := stream.read(BLOCK_BYTES):
-            if marks % 2 or b'"' in block:
+            if odd or b'"' in block:
                 signs = np.frombuffer(block, dtype=np.uint8)
-                at, ends = np.flatnonzero(signs == ord('"')), np.flatnonzero(signs == ord("\n"))
-                if ((np.searchsorted(at, ends) + marks) % 2).any():
+                lines = np.append(0, np.flatnonzero(signs == ord("\n")))
+                are_odd = np.bitwise_xor.reduceat((signs == ord('"')).view(np.uint8), lines)
+                are_odd[0] ^= odd
+                if are_odd[:-1].any():
                     return True
-                marks += len(at)
+                odd = bool(are_odd[-1])
     return False
 
 
