@@ -72,6 +72,12 @@ SPELLINGS = {
     "NumPy's integer": ("101", "np.int64(101)"), "NumPy's text": ("ann1", "np.str_('ann1')"),
     "a number of MongoDB": ("101", "NumberLong(101)"), "a decimal of Python": ("101", "Decimal('101')"),
     "an id in JSON": ("507f1f77bcf86cd799439011", '{"$oid": "507f1f77bcf86cd799439011"}'),
+    "a lost accent": ("José", "Jose"), "two lost accents": ("José-Álvarez1", "Jose Alvarez1"),
+    "a lost letter": ("José", "Jos?"), "a country's code": ("+49 170 1234567", "0170/1234567"),
+    "a country and a zero": ("0039 06 1234567", "06 1234567"), "marks of Russian": ("Юлий", "Юлии"),
+    "zeros in an address": ("192.168.001.010", "192.168.1.10"),
+    "an address in full": ("2001:db8::1", "2001:0DB8:0:0:0:0:0:1"),
+    "an address of version 4 in 6": ("::ffff:192.0.2.1", "192.0.2.1"),
     "a UUID of Python": (
         "550e8400-e29b-41d4-a716-446655440000", "UUID('550e8400-e29b-41d4-a716-446655440000')"),
 }  # fmt: skip
@@ -94,7 +100,10 @@ def test_one_person_in_two_spellings_is_a_question(spelling: str) -> None:
     "ids",
     [
         ["12e3", "12000"], ["u1", "u01"], ["u-1", "u1"], ["1.5", "15"], ["-1", "1"], ["4", "4.5"], ["é", "e"],
-        ["1001-12", "10011-2"],
+        ["1001-12", "10011-2"], ["Dũng", "Dụng"], ["कि1", "की1"], ["ガキ1", "カキ1"],
+        ["1.2.3.45", "1.2.34.5"], ["2001:db8:1234::1:23", "2001:db8:1234::12:3"],
+        ["+49 170 1234567", "0170 7654321"], ["+4917", "017"],
+        ["00:1a:2b:3c:4d:5e:6f:70", "0:1a:2b:3c:4d:5e:6f:71"], ["0012345678", "0045678901"],
         ["anna", "hanna"], ["3456e789", "3456"], ["0a", "a"],
         ["+123456789012345678901234567890121", "123456789012345678901234567890122"],
     ],
@@ -149,7 +158,7 @@ def test_ids_that_lost_digits_are_a_question(ids: list[Any], kind: pa.DataType |
 
 
 def test_ids_that_lost_letters_are_a_question() -> None:
-    for text in ("J?rgen", "J\ufffdrgen"):
+    for text in ("J?rgen", "J\ufffdrgen", "J??rgen"):
         message = question(calls(["Jan?", text]))
         assert "are texts that lost letters (as in J?rgen), first in row 2 of " in message
         assert ", so that one id may be several people" in message
@@ -292,6 +301,17 @@ def test_people_who_vanish_are_a_question_with_advice(tmp_path: Path, kind: str,
     intake = account(lose_people=True)
     assert (intake.people_read, intake.people_lost) == (2, 1)
     assert any(note == "1 of 2 people has no usable row" for note in intake.notes)
+
+
+def test_ids_on_the_first_row_of_each_block_alone_are_a_question() -> None:
+    blocks = calls([uid for who in ("ann", "ben") for uid in (who, *[""] * 9)])
+    asked = question(blocks)
+    assert asked.startswith(
+        "the data frame: more than half of the rows have no id (18 empty id (first in row 2 "
+    )
+    assert "write it on every row, also where merged cells show it once; --lose-people goes on" in asked
+    assert read(blocks, lose_people=True).n_samples == 2
+    assert read(calls(["ann", "ben", ""] * 4)).n_samples == 8
 
 
 def test_one_in_a_hundred_may_vanish_with_a_note() -> None:

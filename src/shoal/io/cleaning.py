@@ -73,9 +73,8 @@ class TimeOrder:
             return
         if code.max() >= len(self._latest):
             more = max(len(self._latest), int(code.max()) + 1 - len(self._latest))
-            self._first, self._latest = (
-                np.append(times, np.full(more, -1)) for times in (self._first, self._latest)
-            )
+            none = np.full(more, -1)
+            self._first, self._latest = np.append(self._first, none), np.append(self._latest, none)
         order = slice(None) if (np.diff(code) >= 0).all() else np.argsort(code, kind="stable")
         code, t = code[order], t[order]
         before, first = np.roll(t, 1), np.append(True, code[1:] != code[:-1])

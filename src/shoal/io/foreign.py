@@ -52,9 +52,8 @@ class Foreign(Places):
     """The content of a published file."""
 
     name: str
-    records: tuple[
-        str, ...
-    ]  # in the order of their first rows; the rows themselves without a column of names
+    # in the order of their first rows; the rows themselves without a column of names
+    records: tuple[str, ...]
     record: Integers  # of each row
     has_ids: bool
     t: Axis  # seconds

@@ -171,9 +171,8 @@ def read_with(source: object, reading: Reading, run: Run) -> Trajectories:
     source_plane = plane if state.positions.keeps_degrees else None
 
     def place(index: int) -> dict[str, int]:
-        parts[index], lost = place_rows(
-            parts[index], source_plane, grid, keep_degrees=state.positions.degrees, listed=state.listed
-        )
+        degrees, listed = state.positions.degrees, state.listed
+        parts[index], lost = place_rows(parts[index], source_plane, grid, keep_degrees=degrees, listed=listed)
         return lost
 
     for lost in run.map(place, range(len(parts)), label="placing on the grid"):

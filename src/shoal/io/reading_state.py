@@ -280,6 +280,12 @@ def account_people(state: ReadingState, ids: Sequence[str] | pa.Array, people_re
             f"{state.name}: {broken:,} of {state.rows_read:,} lines cannot be read ({reasons}); "
             f"{_HINTS[WRONG_FIELDS]}; --lose-people goes on without them"
         )
+    nobody = state.dropped[cleaning.EMPTY_ID]
+    if state.rows_read >= _MANY_ROWS and 2 * nobody > state.rows_read and not reading.lose_people:
+        raise InputError(
+            f"{state.name}: more than half of the rows have no id ({reasons}); write it on every row, also "
+            "where merged cells show it once; --lose-people goes on without them"
+        )
     if not state.people_lost:
         if rows > _FEW * state.rows_read and _advice(state) != _UNSURE:
             text = "{rows} of {all} rows are dropped; {advice}"

@@ -151,10 +151,9 @@ def sorted_rows(parts: list[Rows], subject_of_code: Integers, n_subjects: int) -
     """
     filled = [part for part in parts if part.code.size]
     if filled and filled[0].t.dtype == np.int64:
-        ends = [
-            [[int(values.min()), int(values.max())] for values in (part.t, part.x, part.y)] for part in filled
-        ]
-        lowest, highest = np.min(ends, axis=0)[:, 0].tolist(), np.max(ends, axis=0)[:, 1].tolist()
+        axes = [(part.t, part.x, part.y) for part in filled]
+        lowest = np.min([[values.min() for values in part] for part in axes], axis=0).tolist()
+        highest = np.max([[values.max() for values in part] for part in axes], axis=0).tolist()
         bits = [(high - low).bit_length() for low, high in zip(lowest, highest, strict=True)]
         if sum(bits) + (n_subjects - 1).bit_length() <= 64:
             return _sorted_keys(parts, subject_of_code, lowest, bits)

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 TABLES: Final[Mapping[str, Any]] = {
-    path.stem: tomllib.loads(path.read_text(encoding="utf-8"))
-    for path in Path(__file__).parent.glob("*/*.toml")
+    path.stem: tomllib.loads(path.read_text("utf-8")) for path in Path(__file__).parent.glob("*/*.toml")
 }
 
 

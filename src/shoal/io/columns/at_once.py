@@ -63,9 +63,8 @@ def in_meters(first: Floats, second: Floats, *, degrees: bool) -> tuple[Floats, 
     if not degrees:
         return first, second
     lon, lat = np.radians(first), np.radians(second)
-    return tuple(
-        _EARTH_M * axis for axis in (np.cos(lon) * np.cos(lat), np.sin(lon) * np.cos(lat), np.sin(lat))
-    )
+    axes = np.cos(lon) * np.cos(lat), np.sin(lon) * np.cos(lat), np.sin(lat)
+    return tuple(_EARTH_M * axis for axis in axes)
 
 
 _COUNTED: Final = re.compile(r"(|.*[^0-9-]-?)(-?[0-9]+)(?:\.0)?")

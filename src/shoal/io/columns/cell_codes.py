@@ -21,9 +21,8 @@ _GEOHASH: Final = re.compile(rf"^[{_BASE32}]{{2,12}}$")
 _H3: Final = re.compile(r"^8[0-9a-f]{14}$")
 _FINEST: Final = 15
 _LEVEL_BITS: Final = 3
-_NUMBER_BITS: Final = 52  # a base cell and fifteen digits: what float64 holds exactly
-_LEVEL_SHIFT: Final = 52
-_MASK: Final = (1 << _NUMBER_BITS) - 1
+_LEVEL_SHIFT: Final = 52  # above a base cell and fifteen digits, which float64 holds exactly
+_MASK: Final = (1 << _LEVEL_SHIFT) - 1
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -58,10 +57,9 @@ def cells_of(system: System, texts: Sequence[str]) -> CellCodes:
 def h3_numbers(lat: Floats, lon: Floats, level: int) -> Floats:
     """The number of the H3 cell at each position, float64 [n]."""
     h3 = _h3()
-    cells = (
-        h3.str_to_int(h3.latlng_to_cell(*at, level)) for at in zip(lat.tolist(), lon.tolist(), strict=True)
-    )
-    return np.fromiter((_first_number(cell) for cell in cells), dtype=np.float64, count=len(lat))
+    places = zip(lat.tolist(), lon.tolist(), strict=True)
+    cells = (h3.str_to_int(h3.latlng_to_cell(*place, level)) for place in places)
+    return np.fromiter(map(_first_number, cells), dtype=np.float64, count=len(lat))
 
 
 def _geohashes(texts: Sequence[str]) -> CellCodes:

@@ -54,8 +54,7 @@ class Layout:
 
     def wanted(self) -> list[str]:
         """All columns to read."""
-        columns = [self.area, *self.bounds, *self.center, *self.sides, self.radius]
-        return [name for name in columns if name]
+        return list(filter(None, [self.area, *self.bounds, *self.center, *self.sides, self.radius]))
 
 
 def layout_of(table: Table) -> Layout:
@@ -98,7 +97,7 @@ def read_places(batch: pa.RecordBatch, layout: Layout, where: str) -> Places:
         width_m, height_m = (_lengths(batch, name, where) for name in layout.sides)
     elif layout.radius:
         width_m = height_m = 2 * _lengths(batch, layout.radius, where)
-    return Places(lon=lon, lat=lat, width_m=width_m, height_m=height_m)
+    return Places(lon, lat, width_m, height_m)
 
 
 def numbers_in(batch: pa.RecordBatch, name: str, where: str) -> Floats:
@@ -114,14 +113,10 @@ def _lengths(batch: pa.RecordBatch, name: str, where: str) -> Floats:
 def _between(crs: str, west: Floats, south: Floats, east: Floats, north: Floats) -> Places:
     sound = (west <= east) & (south <= north)
     x, y = (np.where(sound, (low + high) / 2, np.nan) for low, high in ((west, east), (south, north)))
-    width_m, height_m = east - west, north - south
-    lon, lat = x, y
-    if is_geographic(crs):
-        width_m = width_m * _METERS_PER_DEGREE * np.cos(np.radians(y))
-        height_m = height_m * _METERS_PER_DEGREE
-    else:
-        lon, lat = transform(crs, WGS84, x, y)
-    return Places(lon=lon, lat=lat, width_m=width_m, height_m=height_m)
+    width, height = east - west, north - south
+    if not is_geographic(crs):
+        return Places(*transform(crs, WGS84, x, y), width, height)
+    return Places(x, y, width * _METERS_PER_DEGREE * np.cos(np.radians(y)), height * _METERS_PER_DEGREE)
 
 
 def _bounds_of(column: pa.Array, where: str) -> tuple[Floats, Floats, Floats, Floats]:

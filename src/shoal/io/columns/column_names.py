@@ -53,17 +53,14 @@ def find_columns(table: Table, reading: Reading) -> Columns:
         columns = replace(columns, date=find_column(table, reading.date))
     roles = [columns.person, columns.time, *filter(None, [columns.date, columns.first, columns.second])]
     free = [name for name in table.columns if name not in {*roles, columns.id, *table.added}]
-    columns = replace(
-        columns,
-        beside=meanings.columns_of(free, "perhaps", "dates"),
-        flags=meanings.columns_of(free, "valid", "untrue", "accuracy"),
-    )
+    beside = meanings.columns_of(free, "perhaps", "dates")
+    flags = meanings.columns_of(free, "valid", "untrue", "accuracy")
     if (twice := repeated(roles)) is not None:
         raise MisuseError(
             f"the column '{twice}' is named for two things; who, when and each coordinate need a column of "
             "their own"
         )
-    return columns
+    return replace(columns, beside=beside, flags=flags)
 
 
 def _columns_of(table: Table, reading: Reading) -> Columns:

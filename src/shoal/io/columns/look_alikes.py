@@ -4,10 +4,11 @@ import html
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from decimal import Decimal
-from itertools import chain
+from ipaddress import ip_address
+from itertools import compress
 from typing import Final
 from urllib.parse import unquote
 
@@ -35,6 +36,10 @@ _ASCII_UNSEEN: Final = dict.fromkeys([*range(33), 127])
 _UNSEEN: Final = frozenset({"Cc", "Cf", "Zs", "Zl", "Zp"})  # controls, marks of format and blanks
 _FEWEST_SIGNS: Final = 5  # of an id that programs write with and without hyphens
 _FEWEST_DIGITS: Final = 3  # of one that they write with and without any sign (phones, plates)
+_FEWEST_LETTERS: Final = 3  # of one that they write with and without accents
+_ACCENTS: Final = frozenset(map(chr, range(0x300, 0x370)))
+_Left = tuple[object, ...]  # places in a text
+_Form = tuple[_Left, _Left]
 
 
 def names_nobody(text: str) -> bool:
@@ -67,21 +72,24 @@ def has_lost_letters(text: str) -> bool:
 
 def find_look_alikes(ids: Sequence[str] | pa.Array) -> list[list[str]]:
     """Groups of different ids that look alike, each of which may be one person."""
-    hashes = np.fromiter((hash(_appearance(text)[0]) for text in texts_of(ids)), np.int64, len(ids))
+    fuller = _fuller_forms(ids)
+    hashes = np.fromiter((hash(_key(text, fuller)[0]) for text in texts_of(ids)), np.int64, len(ids))
     ordered = np.sort(hashes)
     repeated = ordered[1:][ordered[1:] == ordered[:-1]]
     if not len(repeated):
         return []
-    alike: defaultdict[str, defaultdict[tuple[int, ...], list[str]]] = defaultdict(lambda: defaultdict(list))
+    alike: defaultdict[str, defaultdict[_Form, list[str]]] = defaultdict(lambda: defaultdict(list))
     for row in np.flatnonzero(np.isin(hashes, repeated)).tolist():
-        text, gaps = _appearance(str(ids[row]))
-        alike[text][gaps].append(str(ids[row]))
-    # 1-12 and 11-2 are two people, and each may be 112
-    groups = (
-        group
-        for forms in alike.values()
-        for group in ([list(chain(*forms.values()))] if () in forms else forms.values())
-    )
+        text, form = _key(str(ids[row]), fuller)
+        alike[text][form].append(str(ids[row]))
+    groups: list[list[str]] = []
+    for forms in alike.values():
+        # 1-12 and 11-2 are two people, and each may be 112; so are José and Josè, and may be Jose
+        in_all = [() not in left for left in zip(*forms, strict=True)]
+        joined: defaultdict[tuple[_Left, ...], list[str]] = defaultdict(list)
+        for form, some in forms.items():
+            joined[tuple(compress(form, in_all))] += some
+        groups += joined.values()
     return [group for group in groups if len(group) > 1]
 
 
@@ -94,7 +102,28 @@ def texts_of(ids: Sequence[str] | pa.Array) -> Iterable[str]:
     )
 
 
-def _appearance(text: str) -> tuple[str, tuple[int, ...]]:
+def _fuller_forms(ids: Sequence[str] | pa.Array) -> dict[str, str]:
+    """Ids by what is left of them without other letters than English ones, or a telephone's country."""
+    forms = {text.encode("ascii", "replace").decode(): text for text in texts_of(ids) if not text.isascii()}
+    abroad = (re.sub("[^0-9]", "", text) for text in texts_of(ids) if text.startswith(("+", "00")))
+    numbers = [digits for text in abroad if _PATTERNS["telephone"].fullmatch(digits := text.lstrip("0"))]
+    return forms | {number[code:].lstrip("0"): number for number in numbers for code in (1, 2, 3)}
+
+
+def _key(text: str, fuller: Mapping[str, str]) -> tuple[str, _Form]:
+    """The same text for ids that look alike, and what some may have lost: signs, and accents of letters."""
+    key, gaps = _appearance(fuller.get(text, text) if "?" in text else text)
+    if key in fuller and text.lstrip("(").startswith("0") and _PATTERNS["telephone"].fullmatch(key):
+        return fuller[key], ((), ())
+    if key.isascii() or len(key) < _FEWEST_LETTERS:
+        return key, (gaps, ())
+    signs = unicodedata.normalize("NFD", key)
+    accents = tuple((place, sign) for place, sign in enumerate(signs) if sign in _ACCENTS)
+    bare = "".join(sign for sign in signs if sign not in _ACCENTS)
+    return unicodedata.normalize("NFC", bare).translate(_LATIN), (gaps, accents)
+
+
+def _appearance(text: str) -> tuple[str, _Left]:
     """The same text for ids that differ only as programs make them differ; and where signs were left out."""
     if text.isascii():
         text = text.lower()
@@ -107,8 +136,8 @@ def _appearance(text: str) -> tuple[str, tuple[int, ...]]:
     text = _PATTERNS["around"].sub("", _PATTERNS["mailbox"].sub(r"\1", text)) or text
     if _PATTERNS["groups"].fullmatch(text):
         text = re.sub("[^0-9+-]", "", text)
-    if number := _number(text):
-        return f"{_value(number):.{_DECIMALS}f}".rstrip("0").rstrip("."), ()
+    if numbers := _in_numbers(text):
+        return numbers, ()
     signs = "".join(filter(str.isalnum, text)).removeprefix("0x")
     if len(signs) < _FEWEST_SIGNS:
         return text, ()
@@ -118,6 +147,16 @@ def _appearance(text: str) -> tuple[str, tuple[int, ...]]:
         signs = text.replace("-", "").replace("_", "")
     gaps = tuple(place for place, sign in enumerate(text) if sign not in signs)
     return (signs.lstrip("0") if signs.isdigit() else signs), gaps
+
+
+def _in_numbers(text: str) -> str:
+    """A number, or an address of a network, in one of the ways in which it is written; else nothing."""
+    if _PATTERNS["network"].fullmatch(text):
+        with suppress(ValueError):
+            address = ip_address(re.sub(r"\b0+(?=[0-9])", "", text))
+            return str(getattr(address, "ipv4_mapped", None) or address)
+    number = _number(text)
+    return f"{_value(number):.{_DECIMALS}f}".rstrip("0").rstrip(".") if number else ""
 
 
 def _folded(text: str) -> str:

@@ -184,18 +184,8 @@ class TimeNeighbors(Counting):
     """Columns beside the column of times that may change what it means, by their names."""
 
     def __init__(self, names: Sequence[str] = (), used: Sequence[str] = ()) -> None:
-        kinds = ("days", "clocks", "minutes", "seconds", "zones", "halves", "gps", "elapsed")
         free = [name for name in names if name not in used]
-        (
-            self.days,
-            self.clocks,
-            self.minutes,
-            self.seconds,
-            self.zones,
-            self.halves,
-            self.gps,
-            self.elapsed,
-        ) = (columns_of(free, kind) for kind in kinds)
+        self.named = {kind: columns_of(free, kind) for kind in _BESIDE}
         self._begin_counts()
 
     def _begin_counts(self) -> None:
@@ -229,11 +219,8 @@ def count_refusals(name: str, column: pa.Array) -> int:
     values = plain(column)
     if is_accuracy:
         is_number = pa.types.is_integer(values.type) or pa.types.is_floating(values.type)
-        below = (
-            pc.less(values.cast(pa.float64(), safe=False), 0)
-            if is_number
-            else pc.starts_with(values.cast(pa.string()), "-")
-        )
+        number = values.cast(pa.float64(), safe=False) if is_number else None
+        below = pc.starts_with(values.cast(pa.string()), "-") if number is None else pc.less(number, 0)
         no = pc.sum(below).as_py() or 0
         return no if no < len(values) else 0
     counts = pc.value_counts(pc.utf8_lower(values.cast(pa.string())))

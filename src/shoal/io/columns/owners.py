@@ -1,7 +1,7 @@
 """Files without a column of persons: the person is the file, or its folder."""
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -128,9 +128,11 @@ def require_person(table: Table, person: str, named: Reading, *, of_several: boo
                 f"or give --id {column} if each {owner.what} is one person"
             )
         table.notes.append(_EACH[owner.what])
+        names = [name for name in table.columns if name not in table.added]
+        some = f"{', '.join(names[:_MOST_NAMES])}{', ...' * (len(names) > _MOST_NAMES)}"
         return Doubts(
-            at_once=f"the {owner.what} would count as one person, who is {_APART} "
-            f"in {remedy} (it has {_names(table.columns, table.added)}), or give --id {column} if that is so"
+            at_once=f"the {owner.what} would count as one person, who is {_APART} in {remedy} (it has "
+            f"{some}), or give --id {column} if that is so"
         )
     may_number = person.strip().lower() in _MAY_NUMBER_ROWS
     if others and may_number:
@@ -146,24 +148,19 @@ def require_person(table: Table, person: str, named: Reading, *, of_several: boo
         )
     others = [name for name in table.columns if name != person and may_name_people(name)]
     each = f"each row has its own '{person}', which may number the rows of {remedy}, or give --id {person}"
-    each_counts = of_several and may_number
-    may_number |= person.strip().lower() in MAY_BE_GENERATED
-    if not others:
+    at_once = ""
+    if others:
+        at_once = (
+            f"people of column '{person}' are {_APART}, as if several had one id, and {_listed(others)} in "
+            f"{remedy}, or add one that joins several, or give --id {person} if that is so"
+        )
+    elif of_several and may_number:
         at_once = (
             f"people of column '{person}' are {_APART}, as if each file numbered its own, in {remedy}, or "
             f"give --id file if each file is one person, or --id {person} if that is so"
         )
-        return Doubts(at_once=at_once if each_counts else "", each_row=each if may_number else "")
-    at_once = (
-        f"people of column '{person}' are {_APART}, as if several had one id, and "
-        f"{_listed(others)} in {remedy}, or add one that joins several, or give --id {person} if that is so"
-    )
+    may_number |= person.strip().lower() in MAY_BE_GENERATED
     return Doubts(at_once=at_once, each_row=each if may_number else "")
-
-
-def _names(columns: Sequence[str], added: Collection[str]) -> str:
-    names = [name for name in columns if name not in added]
-    return f"{', '.join(names[:_MOST_NAMES])}{', ...' * (len(names) > _MOST_NAMES)}"
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -36,9 +36,7 @@ def read_place_text(table: Table, reading: Reading) -> Table:
     usual = {name.strip().lower() for name in table.columns}
     places = {name for role in ("lat", "lon", "x", "y") for name in NAMES[role]}
     named = {reading.lat, reading.lon, reading.x, reading.y}
-    column = next(
-        (name for name in table.columns if _COLUMN.fullmatch(_compact(name).rstrip("0123456789"))), None
-    )
+    column = next((name for name in table.columns if _COLUMN.fullmatch(_compact(name))), None)
     if column is None or table.geometry is not None or usual & (places | {*CELLS}):
         return table
     if named - {None, "lat", "lon", "x", "y"}:
@@ -66,17 +64,14 @@ def _positions(table: Table, column: str, text: pa.Array, *, planar: bool) -> tu
         rows = np.flatnonzero(has_value(fields))
         if not rows.size:
             continue
-        values = {
-            field.name: pc.struct_field(fields, field.name).take(pa.array(rows)) for field in fields.type
-        }
-        _require_one_system(
-            table, column, set(pc.unique(values.get("srid", pa.array([""]))).to_pylist()), planar
-        )
-        x[rows], y[rows] = (values[axis].cast(pa.float64()).to_numpy(zero_copy_only=False) for axis in "xy")
+        fields = fields.take(pa.array(rows))
+        values = {field.name: pc.struct_field(fields, field.name) for field in fields.type}
+        systems = pc.unique(values.get("srid", pa.array([""])))
+        _require_one_system(table, column, {*systems.to_pylist()}, planar)
+        x[rows], y[rows] = (np.asarray(values[axis].cast(pa.float64())) for axis in "xy")
         if form == "pair":
             for axis, sides in ((y, "ns"), (x, "ew")):
-                turned = np.isin(values[sides].to_numpy(zero_copy_only=False), [*"SsWw"])
-                axis[rows[turned]] *= -1
+                axis[rows[np.isin(np.asarray(values[sides]), [*"SsWw"])]] *= -1
             text_of_note = "{column} is read as latitude, longitude; {turn}"
             note = say("reading.lat_lon", text_of_note, column=column, turn=_TURN)
             if _LON_FIRST.search(_compact(column)):
@@ -93,7 +88,7 @@ def _positions(table: Table, column: str, text: pa.Array, *, planar: bool) -> tu
     rest = np.flatnonzero(np.isnan(x) & has_value(text))
     others = pc.unique(text.take(pa.array(rest))).to_pylist()
     hashes = [value for value in others if system_of([value]) == "geohash"]
-    if hashes and _compact(column).rstrip("0123456789") in {"geohash", "gh"}:
+    if hashes and _compact(column) in {"geohash", "gh"}:
         cells = cells_of("geohash", hashes)
         place = pc.index_in(text, pa.array(hashes, text.type)).fill_null(-1).to_numpy(zero_copy_only=False)
         inside = place >= 0
@@ -116,16 +111,14 @@ def angles(text: pa.Array, axis: str) -> tuple[Floats, Flags]:
     fields = pc.extract_regex(text, _FORMS["angle"])
     part = {field.name: pc.fill_null(pc.struct_field(fields, field.name), "") for field in fields.type}
     degrees, minutes, seconds = (
-        pc.if_else(pc.equal(part[name], ""), "0", part[name]).cast(pa.float64()).to_numpy()
+        np.asarray(pc.if_else(pc.equal(part[name], ""), "0", part[name]).cast(pa.float64()))
         for name in ("degrees", "minutes", "seconds")
     )
-    side = pc.utf8_upper(pc.binary_join_element_wise(part["before"], part["after"], "")).to_numpy(
-        zero_copy_only=False
-    )
-    minus = pc.equal(part["minus"], "-").to_numpy(zero_copy_only=False)
+    side = np.asarray(pc.utf8_upper(pc.binary_join_element_wise(part["before"], part["after"], "")))
+    minus = np.asarray(pc.equal(part["minus"], "-"))
     written = np.isin(side, [*_SIDES[axis]]) & ~minus
-    written |= (side == "") & pc.not_equal(part["mark"], "").to_numpy(zero_copy_only=False)
-    in_parts = pc.not_equal(part["minutes"], "").to_numpy(zero_copy_only=False)
+    written |= (side == "") & np.asarray(pc.not_equal(part["mark"], ""))
+    in_parts = np.asarray(pc.not_equal(part["minutes"], ""))
     written &= (minutes < 60) & (seconds < 60) & (~in_parts | (degrees == np.floor(degrees)))
     turned = minus | np.isin(side, ["S", "W"])
     return np.where(turned, -1, 1) * (degrees + minutes / 60 + seconds / 3600), written
@@ -158,4 +151,4 @@ def _note(table: Table, note: str) -> None:
 
 
 def _compact(name: str) -> str:
-    return re.sub(r"[^a-z0-9]", "", name.lower().rpartition(".")[2])
+    return re.sub(r"[^a-z0-9]", "", name.lower().rpartition(".")[2]).rstrip("0123456789")

@@ -30,6 +30,7 @@ DEGREES: Final = frozenset({*NAMES["lat"], *NAMES["lon"]})
 _SUMMED: Final = 1 << 14  # positions at once
 _MEASURED: Final = 500  # places of a batch whose distances are held against geodesic ones
 _NAMED: Final = 3  # files that a message names
+_STEPS_KM: Final = (("whole degrees", 111), ("tenths of degrees", 11), ("hundredths of degrees", 1))
 _FINE_DECIMALS, _NOT_BY_CHANCE, _ROUNDED = 3, 10, 1e-4  # of degrees; positions; numbers of 32 bits, too
 
 
@@ -133,9 +134,8 @@ class Positions(Counting):
         else:
             self._doubts.add_meters(first, second, sieve.good)
         if self.crs is not None and not self.degrees:
-            lon, lat = transform(
-                self.crs, WGS84, np.where(sieve.good, first, np.nan), np.where(sieve.good, second, np.nan)
-            )
+            places = (np.where(sieve.good, axis, np.nan) for axis in (first, second))
+            lon, lat = transform(self.crs, WGS84, *places)
             sieve.drop(OUTSIDE, ~(np.isfinite(lon) & np.isfinite(lat)))
             sieve.drop_angles(lon, lat)
             if self.keeps_degrees:
@@ -314,9 +314,7 @@ class Positions(Counting):
         if not self.degrees or decimals >= _FINE_DECIMALS or self._rows < _NOT_BY_CHANCE:
             return
         text = "the positions of {file} are {steps}, precise to about {km} km; a smaller --cell adds nothing"
-        steps, km = (("whole degrees", 111), ("tenths of degrees", 11), ("hundredths of degrees", 1))[
-            decimals
-        ]
+        steps, km = _STEPS_KM[decimals]
         self.notes.append(say("reading.coarse", text, file=self._name, steps=steps, km=km))
 
     def _note_national(self, west: float, south: float, east: float, north: float) -> None:

@@ -59,9 +59,8 @@ def two_ends(table: Table, preset: "Preset") -> Table:
 
     table.notes.append(_TWO_ENDS)
     if not who:
-        like_ids = tuple(
-            name for name in table.columns if owners.names_people(name) and name.lower() not in _TRIPS
-        )
+        others = [name for name in table.columns if name.lower() not in _TRIPS]
+        like_ids = tuple(filter(owners.names_people, others))
         owner = Owner(column="trip", value=table.name, place=table.place, what="trip")
         table = replace(table, owners=(owner,), like_ids=like_ids)
     needs = (*start, *end, *filter(None, [who]))
@@ -145,9 +144,8 @@ def yjmob(table: Table) -> Table:
             return numbers(batch.column(name), f"column '{name}' of {table.name}")
 
         (days, day_known), (slots, slot_known) = values(day), values(slot)
-        readable = (
-            day_known & slot_known & (slots >= 0) & (slots < DAY_S // _SLOT_S) & (days >= 0) & (days < DAY_S)
-        )
+        readable = day_known & slot_known & (days >= 0) & (days < DAY_S)
+        readable &= (slots >= 0) & (slots < DAY_S // _SLOT_S)
         seconds = np.where(readable, days, 0) * DAY_S + np.where(readable, slots, 0) * _SLOT_S
         columns = {"t": pa.array(seconds.astype(np.int64), mask=~readable)}
         for name, cell in (("x", x), ("y", y)):

@@ -68,18 +68,14 @@ def read_public_places(file: Path | str, option: str = "--places") -> PublicPlac
     planar = [column for role in ("x", "y") for column in usual_columns(table, role)[:1]]
     degrees = all(usual_columns(table, role) for role in ("lat", "lon"))
     layout = None if len(planar) == len(("x", "y")) and not degrees else layout_of(table)
-    busy, radius, kind = (
-        column_called(table.columns, TABLES["column_names"]["places"][what])
-        for what in ("busyness", "radius", "kind")
-    )
+    usual = TABLES["column_names"]["places"]
+    busy, radius, kind = (column_called(table.columns, usual[at]) for at in ("busyness", "radius", "kind"))
     wanted = [*(planar if layout is None else layout.wanted()), *filter(None, (busy, radius, kind))]
     x, y, busyness, radii, kinds = [np.empty(0)], [np.empty(0)], [np.empty(0)], [np.empty(0)], list[str]()
     for _, batch in table.batches(list(dict.fromkeys(wanted))):
-        places = (
-            read_places(batch, layout, name) if layout else [numbers_in(batch, at, name) for at in planar]
-        )
-        x.append(places[0])
-        y.append(places[1])
+        at = read_places(batch, layout, name) if layout else [numbers_in(batch, one, name) for one in planar]
+        x.append(at[0])
+        y.append(at[1])
         if busy:
             busyness.append(numbers_in(batch, busy, name))
         if radius:

@@ -119,13 +119,10 @@ def require_start(time_s: float, dates: Iterable[str], gps: Sequence[str], where
     if gps and OPEN_GPS_S <= time_s <= GPS_UNTIL_S:
         text = f"the column '{gps[0]}' is one of GPS, which counts from 1980"
     for year, _, month, day in (match.groups() for date in dates for match in _DATE.finditer(date)):
-        apart = (
-            float(np.datetime64(f"{year}-{month}-01", "s").astype(np.int64)) + (int(day) - 1) * DAY_S - time_s
-        )
-        start = next(
-            (words for words, start_s in _TABLES["starts"].items() if abs(apart - start_s) < _NEAR), ""
-        )
-        if start and abs(apart) > _APART:
+        month_s = float(np.datetime64(f"{year}-{month}-01", "s").astype(np.int64))
+        apart = month_s + (int(day) - 1) * DAY_S - time_s
+        starts = (words for words, start_s in _TABLES["starts"].items() if abs(apart - start_s) < _NEAR)
+        if abs(apart) > _APART and (start := next(starts, "")):
             text = f"a date beside them says that they count from {start}"
     if text:
         raise InputError(

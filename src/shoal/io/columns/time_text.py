@@ -16,16 +16,13 @@ from shoal.units import DAY_S
 Micros = Integers
 
 SECOND: Final = 1_000_000
-MONTHS, _DAYS, _OTHER_WORDS = (TABLES["time_text"]["words"][kind] for kind in ("months", "days", "others"))
+_TABLE: Final = TABLES["time_text"]
+MONTHS, _DAYS, _OTHER_WORDS = (_TABLE["words"][kind] for kind in ("months", "days", "others"))
 _VISIBLE: Final = frozenset((*MONTHS, *_DAYS, *_OTHER_WORDS))
-_PIECES: Final = expressions(
-    TABLES["time_text"]["pieces"], {"months": "|".join(MONTHS), "days": "|".join(_DAYS)}
-)
-LAYOUTS, SLASHED, _SIGNS = (
-    expressions(TABLES["time_text"][kind], _PIECES) for kind in ("layouts", "slashed", "signs")
-)
+_PIECES: Final = expressions(_TABLE["pieces"], {"months": "|".join(MONTHS), "days": "|".join(_DAYS)})
+LAYOUTS, SLASHED, _SIGNS = (expressions(_TABLE[kind], _PIECES) for kind in ("layouts", "slashed", "signs"))
 CLOCK_ALONE: Final = r"^\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?:\s*[AaPp]\.?\s?[Mm]\.?)?$"
-_LONGER: Final = TABLES["time_text"]["longer"]
+_LONGER: Final = _TABLE["longer"]
 _WEEKS: Final = frozenset("UWVGug")
 
 
@@ -87,9 +84,9 @@ def parse(text: pa.Array, layout: str) -> tuple[Micros, Flags, Flags]:
         return _whole(words(name)) if name in groups else np.zeros(len(text), dtype=np.int64)
 
     zone = words("zone")
-    zoned = pc.not_equal(zone, "").to_numpy(zero_copy_only=False)
+    zoned = np.asarray(pc.not_equal(zone, ""))
     offset = pc.if_else(pc.match_substring_regex(zone, r"^[+-]"), pc.replace_substring(zone, ":", ""), "")
-    sign = np.where(pc.starts_with(offset, "-").to_numpy(zero_copy_only=False), -1, 1)
+    sign = np.where(np.asarray(pc.starts_with(offset, "-")), -1, 1)
     ahead_h, ahead_min = (_whole(pc.utf8_slice_codeunits(offset, at, at + 2)) for at in (1, 3))
     part = _whole(pc.utf8_slice_codeunits(pc.utf8_rpad(words("part"), 6, "0"), 0, 6))
 
@@ -100,12 +97,12 @@ def parse(text: pa.Array, layout: str) -> tuple[Micros, Flags, Flags]:
     possible = np.ones(len(text), dtype=np.bool_)
     if "minute" in groups:  # 2024-05-01T0 was cut
         cut = pc.and_(pc.equal(pc.utf8_length(words("hour")), 1), pc.equal(words("minute"), ""))
-        possible &= ~pc.and_(cut, pc.equal(words("half"), "")).to_numpy(zero_copy_only=False)
+        possible &= ~np.asarray(pc.and_(cut, pc.equal(words("half"), "")))
     if "name" in groups:
         first_letters = pc.utf8_slice_codeunits(pc.utf8_lower(words("name")), 0, 3)
-        month = pc.index_in(first_letters, pa.array(MONTHS)).fill_null(-1).to_numpy(zero_copy_only=False) + 1
+        month = np.asarray(pc.index_in(first_letters, pa.array(MONTHS)).fill_null(-1)) + 1
     if "half" in groups:
-        half = pc.utf8_slice_codeunits(pc.utf8_lower(words("half")), 0, 1).to_numpy(zero_copy_only=False)
+        half = np.asarray(pc.utf8_slice_codeunits(pc.utf8_lower(words("half")), 0, 1))
         possible &= (half == "") | ((hour >= 1) & (hour <= 12))
         hour = np.where(half == "", hour, hour % 12 + 12 * (half == "p"))
     if "of_year" in groups:

@@ -14,7 +14,7 @@ from shoal.errors import InputError, MisuseError
 from shoal.io.columns import time_numbers, time_text
 from shoal.io.columns.counting import Counting
 from shoal.io.columns.meanings import TimeNeighbors
-from shoal.io.columns.time_text import SECOND, Micros, parse, shape_of
+from shoal.io.columns.time_text import CLOCK_ALONE, SECOND, Micros, parse, shape_of
 from shoal.io.columns.values import COMMA, Codes, has_value, is_number, is_text, numbers_in_text, plain
 from shoal.messages import Message, say, say_number
 from shoal.runtime.arrays import Flags, Numbers
@@ -108,7 +108,7 @@ class Times(Counting):
 
     def require_one_order(self, code: Codes, t: Micros, where: str) -> None:
         """Ask where somebody's dates are all of one day of several months: they may be in the other order."""
-        if self.beside.elapsed and not self._moves and code.size:
+        if self.beside.named["elapsed"] and not self._moves and code.size:
             order = np.argsort(code, kind="stable")
             same = np.diff(code[order]) == 0
             self._stays |= bool(same.any())
@@ -117,10 +117,9 @@ class Times(Counting):
             return
         months = t.astype("datetime64[us]").astype("datetime64[M]")
         day = (t.astype("datetime64[us]") - months).astype("timedelta64[D]").astype(np.int64) + 1
-        months_of, days_of = (
-            np.bincount(np.unique((code.astype(np.int64) << 20) + part.astype(np.int64)) >> 20)
-            for part in (months, day)
-        )
+        person = code.astype(np.int64) << 20
+        parts = (months.astype(np.int64), day)
+        months_of, days_of = (np.bincount(np.unique(person + part) >> 20) for part in parts)
         one_day = (months_of >= _MONTHS_OF_A_DAY) & (days_of == 1)
         if one_day[code[day <= _MONTHS_A_YEAR]].any():
             raise InputError(
@@ -133,20 +132,26 @@ class Times(Counting):
         """Ask about columns that may change what the times mean. date: the column of dates, if named."""
         if self._stays and not self._moves and not self.given:
             raise InputError(
-                f"everybody in {name} has one time in all rows, and the column '{self.beside.elapsed[0]}' "
-                "may hold the time since then; add it to the times, or give --time-unit s if that is right"
+                f"everybody in {name} has one time in all rows, and the column "
+                f"'{self.beside.named['elapsed'][0]}' may hold the time since then; add it to the times, or "
+                "give --time-unit s if that is right"
             )
         own_layout = self._layout is not None
         whole = {kind for kind, times in self._wholes.items() if times == self._looked_at}
-        if not (own_layout or self.given) and date is None and self.beside.clocks and "days" in whole:
-            clock = self.beside.clocks[0]
+        if (
+            not (own_layout or self.given)
+            and date is None
+            and self.beside.named["clocks"]
+            and "days" in whole
+        ):
+            clock = self.beside.named["clocks"][0]
             raise InputError(
                 f"the times of {name} are dates without a time of day, and the column '{clock}' may "
                 f"hold it; give the column of dates with --date, and --time {clock}, or a --time-format "
                 "(of numbers a --time-unit) if dates are all there is"
             )
-        parts = (("hours", "minutes", self.beside.minutes), ("minutes", "seconds", self.beside.seconds))
-        for kind, part, columns in parts:
+        for kind, part in (("hours", "minutes"), ("minutes", "seconds")):
+            columns = self.beside.named[part]
             if not (own_layout or self.given) and columns and kind in whole:
                 raise InputError(
                     f"the times of {name} are whole {kind}, and the column '{columns[0]}' may hold their "
@@ -160,13 +165,13 @@ class Times(Counting):
                 f"the times of {name} have no zone, and the name of their column tells {self.zone_in_name}; "
                 "give --time-zone (UTC if they are of UTC)"
             )
-        if (zones := [*self.beside.zones, *self.beside.zones_by_value]) and not self._zone_given:
+        if (zones := [*self.beside.named["zones"], *self.beside.zones_by_value]) and not self._zone_given:
             raise InputError(
                 f"the times of {name} have no zone, and the column '{zones[0]}' tells "
                 "zones; give --time-zone if all are of one (UTC if they are of UTC), or write each "
                 "time with its zone"
             )
-        if (halves := [*self.beside.halves, *self.beside.halves_by_value]) and not own_layout:
+        if (halves := [*self.beside.named["halves"], *self.beside.halves_by_value]) and not own_layout:
             raise InputError(
                 f"the column '{halves[0]}' of {name} tells the halves of the day apart; "
                 "write it behind each time, or give a --time-format if the times are of 24 hours"
@@ -267,16 +272,16 @@ class Times(Counting):
             self.size = float(np.median(np.abs(values[readable].astype(np.float64))))
         if self.unit is None:
             if self.named_unit in {None, GPS}:
-                time_numbers.require_no_dates(values[readable], where, beside_days=bool(self.beside.days))
-            self.unit = next(
-                (unit for unit in ("ns", "us", "ms") if self.size >= time_numbers.FROM[unit]), "s"
-            )
+                days = bool(self.beside.named["days"])
+                time_numbers.require_no_dates(values[readable], where, beside_days=days)
+            units = (unit for unit in ("ns", "us", "ms") if self.size >= time_numbers.FROM[unit])
+            self.unit = next(units, "s")
             self.steps = self.size < time_numbers.FROM["s"]
             self._require_unit_of_name(where)
             if not self.steps:
                 time_s = float(np.median(time_numbers.scaled(values[readable], self.unit))) / SECOND
                 dates = [where.rpartition(" of ")[2], *self.beside.dates]
-                time_numbers.require_start(time_s, dates, self.beside.gps, where)
+                time_numbers.require_start(time_s, dates, self.beside.named["gps"], where)
             if not self.steps and (pa.types.is_float32(column.type) or pa.types.is_float16(column.type)):
                 time_numbers.require_digits(float(np.spacing(np.float32(self.size))), self.unit, where)
         ticks = time_numbers.scaled(values, self.unit)
@@ -299,11 +304,11 @@ class Times(Counting):
                 f"{where} is named as times of GPS, which count from 1980 and without leap seconds; "
                 "convert them, or give --time-unit s if they count from 1970"
             )
-        if self.steps and self.beside.days:
+        if self.steps and self.beside.named["days"]:
             raise InputError(
                 f"{where} holds small numbers, such as hours or clock times, and the column "
-                f"'{self.beside.days[0]}' may hold their days; name one column of dates with --date (and "
-                "--time-format, such as '%Y%m%d %H%M%S'), or give --time-unit if they are counted steps"
+                f"'{self.beside.named['days'][0]}' may hold their days; name one column of dates with --date "
+                "(and --time-format, such as '%Y%m%d %H%M%S'), or give --time-unit if they are counted steps"
             )
         if self.steps:
             self.unit = named or self.unit
@@ -319,7 +324,7 @@ class Times(Counting):
 
     def _from_text(self, text: pa.Array, where: str) -> tuple[Micros, Flags]:
         """Uniform columns first: they are many times faster."""
-        text = pc.if_else(pc.equal(text, ""), pa.scalar(None, text.type), text)
+        text = pc.if_else(pc.equal(text, ""), None, text)
         for kind in (pa.int64(), pa.float64(), pa.timestamp("us"), pa.timestamp("us", "UTC")):
             try:
                 cast = text.cast(kind)
@@ -335,10 +340,9 @@ class Times(Counting):
         number = numbers_in_text(text)
         usable = number.is_valid()
         if not self.given and pc.any(pc.match_substring_regex(text, DATED)).as_py():
-            usable = pc.and_kleene(
-                usable, pc.greater_equal(pc.abs(number), time_numbers.FROM["s"])
-            )  # 2024 is no second
-        written = pc.if_else(usable, text, pa.scalar(None, text.type))
+            is_since_1970 = pc.greater_equal(pc.abs(number), time_numbers.FROM["s"])  # 2024 is no second
+            usable = pc.and_kleene(usable, is_since_1970)
+        written = pc.if_else(usable, text, None)
         try:
             number = written.cast(pa.int64())
         except pa.ArrowInvalid:
@@ -348,16 +352,14 @@ class Times(Counting):
         rest = np.flatnonzero(has_value(text) & ~readable)
         if not rest.size:
             return ticks, readable
-        remaining = pc.replace_substring_regex(text.take(pa.array(rest)), "[\u00a0\u202f]", " ")
-        ticks[rest], readable[rest] = self._by_layouts(remaining, time_text.LAYOUTS.values())
+        text = pc.replace_substring_regex(text, "[\u00a0\u202f]", " ")
+        ticks[rest], readable[rest] = self._by_layouts(text.take(pa.array(rest)), time_text.LAYOUTS.values())
         rest = np.flatnonzero(has_value(text) & ~readable)
+        remaining = text.take(pa.array(rest))
         if rest.size:
-            remaining = pc.replace_substring_regex(text.take(pa.array(rest)), "[\u00a0\u202f]", " ")
             most = 2 * rest.size > int(np.count_nonzero(has_value(text)))
             ticks[rest], readable[rest] = self._with_slashes(remaining, where, most=most)
-        if not readable.any() and bool(
-            pc.any(pc.match_substring_regex(remaining, time_text.CLOCK_ALONE)).as_py()
-        ):
+        if not readable.any() and pc.any(pc.match_substring_regex(remaining, CLOCK_ALONE)).as_py():
             raise InputError(
                 f"{where} holds clock times without dates, like {self.unread}; name the column of "
                 "dates with --date"
@@ -389,9 +391,9 @@ class Times(Counting):
 
     def _clock_beside(self, text: pa.Array) -> str:
         """What to do where dates have no clock, and another column may hold it."""
-        if not self.beside.clocks or pc.any(pc.match_substring(text, ":")).as_py():
+        if not self.beside.named["clocks"] or pc.any(pc.match_substring(text, ":")).as_py():
             return ""
-        clock = self.beside.clocks[0]
+        clock = self.beside.named["clocks"][0]
         return (
             f"; '{clock}' may hold their clock times: give --time {clock}, and their own column with --date"
         )

@@ -80,9 +80,7 @@ def numbers_in_text(text: pa.Array) -> pa.Array:
     try:
         return text.cast(pa.float64())
     except pa.ArrowInvalid:
-        return pc.if_else(pc.match_substring_regex(text, NUMBER), text, pa.scalar(None, text.type)).cast(
-            pa.float64()
-        )
+        return pc.if_else(pc.match_substring_regex(text, NUMBER), text, None).cast(pa.float64())
 
 
 class DecimalCommas(Counting):
@@ -144,16 +142,13 @@ def with_columns(batch: pa.RecordBatch, columns: Mapping[str, pa.Array]) -> pa.R
 
 def has_value(column: pa.Array) -> Flags:
     """Whether each value is present."""
-    values: Flags = column.is_valid().to_numpy(zero_copy_only=False)
-    return values
+    return np.asarray(column.is_valid())
 
 
 def points(column: pa.Array) -> tuple[Floats, Floats, Flags]:
     """Coordinates from well-known binary, nan of an empty point, and whether each is a point."""
     column = stored(column).cast(pa.large_binary())
-    offsets = np.frombuffer(column.buffers()[1], dtype=np.int64)[
-        column.offset : column.offset + len(column) + 1
-    ]
+    offsets = np.frombuffer(column.buffers()[1], np.int64, len(column) + 1, 8 * column.offset)
     data = np.frombuffer(column.buffers()[2] or b"", dtype=np.uint8)
     lengths = np.diff(offsets)
     rows = np.flatnonzero(has_value(column) & (lengths >= WKB_POINT_BYTES))
@@ -183,9 +178,7 @@ class Names:
     def __init__(self, *, people: bool = False) -> None:
         self.texts: list[str] = []
         self.kinds: dict[str, str] = {}  # of ids, and the first of each that may have lost something
-        self.shared: dict[
-            int, str
-        ] = {}  # of people, the ids by code that may stand for many, such as "guest"
+        self.shared: dict[int, str] = {}  # of people, by code: ids that may stand for many, such as "guest"
         self.rows_with_blanks = 0
         self.rows = 0
         self.first_rows: list[Integers] = []  # where each code appears first, batch after batch
@@ -208,8 +201,7 @@ class Names:
         first[rows[::-1]] = np.arange(len(rows) - 1, -1, -1)
         present = np.flatnonzero(first[:-1] < len(rows))
         present = present[np.argsort(first[present])]
-        if pa.types.is_string_view(values.type) or pa.types.is_binary_view(values.type):
-            values = values.cast(_WITHOUT_VIEW[values.type])  # there is no take for views
+        values = values.cast(_WITHOUT_VIEW.get(values.type, values.type))  # there is no take for views
         values_present = values.take(pa.array(present))
         texts = _id_texts(values_present)
         code_of_value = np.full(len(values) + 1, -1, dtype=np.int32)

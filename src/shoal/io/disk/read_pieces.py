@@ -146,11 +146,8 @@ def columns_drawn(name: str, schema: pa.Schema, reading: Reading) -> list[str]:
     known_by = set() if preset is None else {*(preset.header or ()), *map(str.lower, preset.fields)}
     known_by |= {usual for role in ("lat", "lon", "x", "y") for usual in NAMES[role]}
     geometry = None if whole.geometry is None else whole.geometry.column
-    return [
-        column
-        for column in schema.names
-        if column in (*drawn, chosen.id, geometry) or column.strip().lower() in known_by
-    ]
+    needed = {*drawn, chosen.id, geometry}
+    return [name for name in schema.names if name in needed or name.strip().lower() in known_by]
 
 
 def _pieces_of(waiting: Sequence[Opener], reading: Reading) -> list[Piece]:

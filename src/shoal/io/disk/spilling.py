@@ -260,10 +260,8 @@ class _Part:
     def _write(self) -> None:
         if not self._waiting:
             return
-        code, *values = (
-            np.concatenate([getattr(rows, name) for rows in self._waiting])
-            for name in ("code", "t", "x", "y")
-        )
+        waiting = [(rows.code, rows.t, rows.x, rows.y) for rows in self._waiting]
+        code, *values = map(np.concatenate, zip(*waiting, strict=True))
         self._waiting.clear()
         bucket = self._bucket[code]
         order = np.argsort(bucket, kind="stable")

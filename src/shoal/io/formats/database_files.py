@@ -104,9 +104,8 @@ def _choose_table(name: str, requested: str | None, tables: Mapping[str, Sequenc
 
 def _has_positions(columns: Sequence[str]) -> bool:
     lower = {column.lower() for column in columns}
-    return all(lower & set(NAMES[role]) for role in ("lat", "lon")) or all(
-        lower & set(NAMES[role]) for role in ("x", "y", "time")
-    )
+    pairs = (("lat", "lon"), ("x", "y", "time"))
+    return any(all(lower & {*NAMES[role]} for role in roles) for roles in pairs)
 
 
 def _quoted(name: str) -> str:

@@ -48,9 +48,9 @@ def _of_trajectories(collection: Any) -> Any:
     trajectories = getattr(collection, "trajectories", [collection])
     points = collection.to_point_gdf(return_orig_tz=True)
     owners = [
-        trajectory.id if trajectory.obj_id is None else trajectory.obj_id
-        for trajectory in trajectories
-        for _ in range(len(trajectory.df))
+        owner
+        for one in trajectories
+        for owner in [one.id if one.obj_id is None else one.obj_id] * len(one.df)
     ]
     return _of_geometry(points[[points.geometry.name]].rename_axis("t").assign(uid=owners))
 

@@ -1,7 +1,7 @@
 """GeoJSON: points with properties, and lines with an array of times."""
 
 import re
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from typing import Any, Final
 
 from shoal.errors import InputError
@@ -71,13 +71,10 @@ def read(content: Any) -> Content | None:
     if shapes and not samples:
         raise InputError("the GeoJSON holds no point, and no line with times for its positions")
     skipped = {name.lower() for name in (*_TIMES, *(_TIME if timed else ()))}
-    names = [
-        name
-        for name in dict.fromkeys(name for properties, *_ in samples for name in properties)
-        if name.lower() not in _PLACE and _last(name) not in skipped
-    ]
+    names = dict.fromkeys(chain.from_iterable(properties for properties, *_ in samples))
+    kept = [name for name in names if name.lower() not in _PLACE and _last(name) not in skipped]
     rows = [
-        (*map(properties.get, names), *([time] if timed else []), lat, lon)
+        (*map(properties.get, kept), *([time] if timed else []), lat, lon)
         for properties, time, lon, lat in samples
     ]
     one, more = (
@@ -85,7 +82,7 @@ def read(content: Any) -> Content | None:
         for features in ("feature", "features")
     )
     notes: list[str] = [say_number("reading.features", shapes, one, more)] if shapes else []
-    return [*names, *(["datetime"] if timed else []), "lat", "lon"], rows, notes
+    return [*kept, *(["datetime"] if timed else []), "lat", "lon"], rows, notes
 
 
 def _features(content: Any) -> list[Any] | None:
@@ -124,12 +121,11 @@ def _unmoved(feature: dict[str, Any]) -> dict[str, Any]:
 def _fourth(places: Any) -> list[Any] | None:
     """The times of the positions of a trip of kepler.gl: longitude, latitude, altitude, time."""
     moments = [place[3] if len(_listed(place)) > 3 else None for place in _listed(places)]
-    times = [
-        moment
+    are_times = (
+        moment >= _FIRST_TIME if isinstance(moment, int | float) else _DATE.match(str(moment))
         for moment in moments
-        if (moment >= _FIRST_TIME if isinstance(moment, int | float) else _DATE.match(str(moment)))
-    ]
-    return moments if len(times) == len(moments) > 0 else None
+    )
+    return moments if moments and all(are_times) else None
 
 
 def _listed(value: Any) -> list[Any]:
@@ -146,10 +142,6 @@ def _lines(places: Any, moments: list[Any]) -> list[tuple[list[Any], list[Any]]]
 
 def pair(place: Any) -> tuple[Any, Any]:
     """The first two numbers of a position; nothing of another value."""
-    if (
-        isinstance(place, list)
-        and len(place) >= 2
-        and not any(isinstance(number, list | dict) for number in place[:2])
-    ):
-        return place[0], place[1]
-    return None, None
+    first, second, *_ = [*_listed(place), None, None]
+    is_pair = None not in (first, second) and not any(isinstance(one, list | dict) for one in (first, second))
+    return (first, second) if is_pair else (None, None)

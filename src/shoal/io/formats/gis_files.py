@@ -33,9 +33,9 @@ def open_table(path: Path, reading: Reading) -> Table:
             _require_no_view(path, layer)
         about = pyogrio.read_info(place, layer=layer)
     names = [str(name) for name in about["fields"]]
-    encoding = (
-        about["encoding"] if about["encoding"] != "UTF-8" and not _is_utf8(path.with_suffix(".dbf")) else None
-    )
+    encoding = about["encoding"]
+    if encoding == "UTF-8" or _is_utf8(path.with_suffix(".dbf")):
+        encoding = None
     text = "the text of {file} is taken as {encoding}; a .cpg file beside it names another encoding"
     notes: list[str] = [say("reading.encoding", text, file=path.name, encoding=encoding)] if encoding else []
     has_geometry = about["geometry_type"] is not None

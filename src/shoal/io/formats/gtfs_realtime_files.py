@@ -43,17 +43,11 @@ def open_table(path: Path, _reading: Reading) -> Table:
         for one in vehicles:
             lat = lon = ""
             if one.HasField("position"):  # numbers of 32 bits, in as few digits as tell them
-                lat, lon = (
-                    str(np.float32(value)) for value in (one.position.latitude, one.position.longitude)
-                )
+                place = (one.position.latitude, one.position.longitude)
+                lat, lon = (str(np.float32(value)) for value in place)
             trip = f"{one.trip.trip_id} {one.trip.start_date}".strip() if one.trip.trip_id else ""
             vehicle = one.vehicle.id or one.vehicle.label or one.vehicle.license_plate
             yield vehicle, trip, str(one.timestamp or snapshot_s or ""), lat, lon
 
-    return table_of_rows(
-        path,
-        ("vehicle", "trip", "t", "lat", "lon"),
-        read,
-        owners=(),
-        settings={"id": "vehicle", "time_unit": "s"},
-    )
+    settings = {"id": "vehicle", "time_unit": "s"}
+    return table_of_rows(path, ("vehicle", "trip", "t", "lat", "lon"), read, owners=(), settings=settings)

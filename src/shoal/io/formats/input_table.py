@@ -87,9 +87,7 @@ def geometry_of(name: str, schema: pa.Schema) -> Geometry | None:
                 f"the geometry of {name} is encoded as {description['encoding']}; write it as WKB, or give "
                 "lat and lon columns"
             )
-        return Geometry(
-            column=column, crs=_crs_text(description["crs"]) if "crs" in description else DEFAULT_CRS
-        )
+        return Geometry(column=column, crs=_crs_text(description.get("crs", DEFAULT_CRS)))
     for index, column_field in enumerate(schema):
         field_metadata = column_field.metadata or {}
         if field_metadata.get(b"ARROW:extension:name") in {b"geoarrow.wkb", b"ogc.wkb"}:

@@ -136,10 +136,8 @@ def kepler(content: Any) -> Content | None:
         return None
     cells = [cell for record in sets[0] for cell in record.values()]
     features = [cell for cell in cells if isinstance(cell, dict) and "geometry" in cell]
-    whole = (
-        geojson.read({"type": "FeatureCollection", "features": features}) if features else objects(sets[0])
-    )
-    return whole or ([], [], [])
+    collection = {"type": "FeatureCollection", "features": features}
+    return (geojson.read(collection) if features else objects(sets[0])) or ([], [], [])
 
 
 def _data_sets(content: Any) -> list[list[dict[str, Any]]]:

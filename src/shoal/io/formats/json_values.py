@@ -21,9 +21,8 @@ def text_of(value: Any) -> str | None:
     """A value of JSON as text; None stays None."""
     if value is None or isinstance(value, str):
         return value
-    return (
-        repr(value) if isinstance(value, int | float) and not isinstance(value, bool) else json.dumps(value)
-    )
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return repr(value) if is_number else json.dumps(value)
 
 
 def flat(record: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -77,9 +77,8 @@ def open_source(name: str, source: Callable[[], pa.NativeFile], *, far: bool = F
             source() as stored,
             pq.ParquetFile(stored, read_dictionary=texts, pre_buffer=far) as file,
         ):
-            stream = chain.from_iterable(
-                file.iter_batches(BATCH_ROWS, row_groups=part, columns=list(columns)) for part in parts
-            )
+            of_part = partial(file.iter_batches, BATCH_ROWS, columns=list(columns))
+            stream = chain.from_iterable(of_part(row_groups=part) for part in parts)
             for batch in _ahead(stream) if far else stream:
                 batch.validate(full=True)  # a damaged file may hold text that is none
                 done += batch.num_rows
@@ -90,13 +89,8 @@ def open_source(name: str, source: Callable[[], pa.NativeFile], *, far: bool = F
                 "copy or write it again"
             )
 
-    return Table(
-        name=name,
-        columns=tuple(schema.names),
-        batches=batches,
-        geometry=geometry_of(name, schema),
-        parts=parts,
-    )
+    geometry = geometry_of(name, schema)
+    return Table(name=name, columns=tuple(schema.names), batches=batches, geometry=geometry, parts=parts)
 
 
 def _moments_of_spark(file: pq.ParquetFile) -> frozenset[str]:

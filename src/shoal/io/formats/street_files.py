@@ -78,9 +78,8 @@ def read_streets(nodes: Any, edges: Any | None = None, *, crs: str | None = None
 def _graph(nodes: pa.Table, edges: pa.Table, crs: str | None) -> StreetGraph:
     ids = _column(nodes, _IDS, "nodes").to_pylist()
     in_degrees = {"lat", "lon"} <= set(nodes.column_names)
-    x, y = (
-        _numbers(_column(nodes, (axis,), "nodes"), axis) for axis in (("lon", "lat") if in_degrees else "xy")
-    )
+    axes = ("lon", "lat") if in_degrees else ("x", "y")
+    x, y = (_numbers(_column(nodes, (axis,), "nodes"), axis) for axis in axes)
     length = next((_numbers(edges[name], "length") for name in _LENGTHS if name in edges.column_names), None)
     u, v = (_column(edges, (end,), "edges").to_pylist() for end in "uv")
     place = {str(name): i for i, name in enumerate(ids)}
@@ -137,10 +136,8 @@ def _table(source: Any, what: str) -> pa.Table:
         frame = source.reset_index()
         known = {*_IDS, *_LENGTHS, "u", "v", "x", "y", "lat", "lon"}
         table = pa.table({name: pa.array(frame[name]) for name in frame.columns if name in known})
-        shapes = pa.array(frame.geometry.to_wkb())
-        return table.append_column("geometry", shapes).replace_schema_metadata(
-            {} if crs is None else {_CRS: crs}
-        )
+        table = table.append_column("geometry", pa.array(frame.geometry.to_wkb()))
+        return table.replace_schema_metadata({} if crs is None else {_CRS: crs})
     unread = f"the {what} of the street graph are neither a file nor a frame that can be read"
     with explain_damage(unread, pa.ArrowException, TypeError, ValueError):
         return pa.table(source)
@@ -159,9 +156,8 @@ def _crs_of(table: pa.Table) -> str | None:
 
 
 def _column(table: pa.Table, names: Sequence[str], what: str) -> pa.ChunkedArray:
-    for name in names:
-        if name in table.column_names:
-            return table[name]
+    if name := next((name for name in names if name in table.column_names), None):
+        return table[name]
     available = ", ".join(table.column_names)
     raise InputError(
         f"the {what} of the street graph have no column {' or '.join(names)} (found: {available})"
@@ -220,23 +216,17 @@ def _graphml(path: Path) -> tuple[pa.Table, pa.Table]:
     def data(element: Element) -> dict[str | None, str]:
         return {keys.get(child.get("key")): child.text or "" for child in element.iterfind("{*}data")}
 
-    nodes = [(node.get("id", ""), data(node)) for node in graph.iterfind("{*}node")]
-    edges = [
-        (edge.get("source", ""), edge.get("target", ""), data(edge)) for edge in graph.iterfind("{*}edge")
-    ]
+    nodes, edges = ([*graph.iterfind(f"{{*}}{kind}")] for kind in ("node", "edge"))
+    of_nodes, of_edges = ([*map(data, elements)] for elements in (nodes, edges))
     unread = f"{path.name}: a node lacks x or y, or one of them or a length is no number"
     with explain_damage(unread, KeyError, ValueError):
-        x, y = ([float(about[axis]) for _, about in nodes] for axis in ("x", "y"))
-        length = [float(about.get("length") or "nan") for *_, about in edges]
+        x, y = ([float(about[axis]) for about in of_nodes] for axis in ("x", "y"))
+        length = [float(about.get("length") or "nan") for about in of_edges]
     crs = data(graph).get("crs")
+    u, v = ([edge.get(end, "") for edge in edges] for end in ("source", "target"))
+    shapes = [about.get("geometry") for about in of_edges]
+    ids = [node.get("id", "") for node in nodes]
     return (
-        pa.table({"id": [name for name, _ in nodes], "x": x, "y": y}, metadata={_CRS: crs} if crs else None),
-        pa.table(
-            {
-                "u": [u for u, *_ in edges],
-                "v": [v for _, v, _ in edges],
-                "length": length,
-                "geometry": [about.get("geometry") for *_, about in edges],
-            }
-        ),
+        pa.table({"id": ids, "x": x, "y": y}, metadata={_CRS: crs} if crs else None),
+        pa.table({"u": u, "v": v, "length": length, "geometry": shapes}),
     )

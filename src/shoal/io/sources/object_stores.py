@@ -3,7 +3,6 @@
 Parquet is read in place, other formats from a local copy. Credentials come from the store's own tools.
 """
 
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path, PurePosixPath
@@ -12,6 +11,7 @@ from urllib.parse import quote
 
 import pyarrow as pa
 import pyarrow.fs as pafs
+from pyarrow.fs import LocalFileSystem, copy_files
 
 from shoal.errors import InputError, OutputError
 from shoal.io.formats.input_table import Table, bind_folder, folder_for_a_copy
@@ -27,6 +27,7 @@ _SILENCE_S: Final = 6  # of a store of S3's after which it is asked again
 _ASKED: Final = 3  # times at the most
 _SILENT: Final = "Timeout was reached"
 _ANSWERED: Final[set[str]] = set()  # addresses whose store has said something
+_LOCAL: Final = LocalFileSystem()
 _DEEPEST: Final = 16  # folders within one another
 PARQUET: Final = (".parquet", ".pq", ".geoparquet")
 
@@ -90,13 +91,10 @@ def _opened(address: str) -> tuple[Any, str]:
 def _require_answer(system: Any, root: str) -> None:
     """By itself, pyarrow waits 106 s for an S3 store that accepts connections and stays silent."""
     _, (settings,) = system.__reduce__()  # as it is sent to other processes: an address cannot say these
-    impatient = {
-        "request_timeout": _SILENCE_S,
-        "connect_timeout": _SILENCE_S,
-        "retry_strategy": pafs.AwsStandardS3RetryStrategy(max_attempts=_ASKED),
-    }
+    settings |= {"request_timeout": _SILENCE_S, "connect_timeout": _SILENCE_S}
+    settings |= {"retry_strategy": pafs.AwsStandardS3RetryStrategy(max_attempts=_ASKED)}
     try:
-        pafs.S3FileSystem(**{**settings, **impatient}).get_file_info(root)
+        pafs.S3FileSystem(**settings).get_file_info(root)
     except OSError as error:
         if _SILENT in str(error):  # a busy store is asked as often as ever
             raise
@@ -132,8 +130,7 @@ def _copy(system: Any, path: str, target: Path) -> None:
     remedy = "try again, or copy it by other means"
     with _explained(f"{target.name} cannot be copied from the object store", remedy, reason=": {}"):
         target.parent.mkdir(parents=True, exist_ok=True)
-        with system.open_input_stream(path, compression=None) as remote, target.open("wb") as local:
-            shutil.copyfileobj(remote, local, 1 << 20)
+        copy_files(path, str(target), system, _LOCAL)
 
 
 def _writing(also: str = "") -> AbstractContextManager[None]:
@@ -166,8 +163,7 @@ def store(folder: Path, address: str, *, last: str) -> None:
         files = (path for path in folder.rglob("*") if path.is_file())
         for path in sorted(files, key=lambda path: (path.name == last, path)):
             target = f"{root}/{path.relative_to(folder).as_posix()}"
-            with path.open("rb") as local, system.open_output_stream(target, compression=None) as remote:
-                shutil.copyfileobj(local, remote, 1 << 20)
+            copy_files(str(path), target, _LOCAL, system)
 
 
 def require_free(address: str, option: str) -> None:

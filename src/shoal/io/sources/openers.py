@@ -139,10 +139,8 @@ def _of_objects(address: str, reading: Reading) -> tuple[str, list[Opener]]:
 def _numbers(names: Sequence[str]) -> list[str]:
     """Folders are not named: they may be people's names."""
     often = Counter(names)
-    return [
-        f" (file {number:,} of {len(names):,}, by path)" if often[name] > 1 else ""
-        for number, name in enumerate(names, start=1)
-    ]
+    numbers = (f" (file {number:,} of {len(names):,}, by path)" for number in range(1, len(names) + 1))
+    return [number if often[name] > 1 else "" for name, number in zip(names, numbers, strict=True)]
 
 
 @contextmanager

@@ -105,12 +105,10 @@ def open_member(whole: Archive, member: str, open_file: Callable[[Path, Path], T
                 shutil.copyfileobj(packed, file, _BLOCK)
             of_one_person = _is_strava(archive.namelist()) or _is_dawarich(archive)
         table = bind_folder(open_file(inner, folder / stem_of(path.name)), folder)
-    inside = str(folder.resolve())
-    owners = tuple(
-        replace(owner, place=f"{path.resolve()}!{owner.place.removeprefix(inside)}") for owner in table.owners
-    )
+    inside, place = str(folder.resolve()), f"{path.resolve()}!"
+    owners = tuple(replace(one, place=place + one.place.removeprefix(inside)) for one in table.owners)
     if not of_one_person:
-        return replace(table, owners=owners, place=f"{path.resolve()}!{member}")
+        return replace(table, owners=owners, place=place + member)
     owner = Owner(column="uid", value=stem_of(path.name), place=str(path.resolve()), what="export")
     columns = tuple(name for name in table.columns if name != "uid")
     return add_constants(replace(table, columns=columns, owners=(owner,)), {"uid": owner.value})
