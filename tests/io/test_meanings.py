@@ -9,7 +9,7 @@ import pytest
 from foreign_writers import NOON_S
 from shoal.errors import InputError
 from shoal.io import read
-from shoal.io.columns.advice import advise_degrees
+from shoal.io.columns.land import advise_degrees
 from shoal.io.columns.meanings import advise_crs, split_unit, zone_in_name
 from shoal.model.projection import WGS84, transform
 
@@ -59,6 +59,7 @@ def degrees(source: object, **settings: Any) -> list[tuple[float, float]]:
         ("breite_ns", "laenge_ow", ("S", "W")),
         ("hemisphere_ns", "hemisphere_ew", ("S", "W")),
         ("N/S", "E/O", ("S", "O")),
+        ("A", "B", ("S", "W")),
     ],
 )
 def test_hemispheres_turn_the_sign(south: str, west: str, values: tuple[Any, Any]) -> None:
@@ -612,6 +613,13 @@ def test_hemispheres_by_names_and_words_of_more_programs(
 def test_a_hemisphere_of_one_coordinate_turns_no_other() -> None:
     assert degrees(table(lat=[22.9] * 2, lon=[43.2] * 2, hemisphere=["S"] * 2)) == [(-22.9, 43.2)] * 2
     assert "write E and W there" in refusal(table(lat=[48.0] * 2, lon=[2.0] * 2, lon_dir=["1", "1"]))
+    bus = table(lat=[22.9] * 2, lon=[43.2] * 2, speed=[7, 8], d=["S"] * 2)
+    assert degrees(bus) == [(22.9, 43.2)] * 2  # it goes to the south
+
+
+def test_a_name_with_both_sides_tells_none() -> None:
+    logger = table(**{"LATITUDE N/S": ["22.9S"] * 2, "LONGITUDE E/W": ["43.2W"] * 2})
+    assert degrees(logger) == [RIO, RIO]
 
 
 @pytest.mark.parametrize("name", ["Longitude (W)", "lon [°W]", "lon_west", "Long W"])

@@ -218,6 +218,8 @@ def test_overland_polarsteps_and_opensky(tmp_path: Path) -> None:
     }
     got = read(document("o.json", {"locations": [feature], "trip": {}})(tmp_path))
     assert (got.ids, (got.t * 60).tolist()) == (("ann",), [NOON_S])
+    circle = {"locations": [{"userId": "ann", "latitude": "48.85", "longitude": "2.35", "timestamp": NOON_S}]}
+    assert read(document("circle.json", circle)(tmp_path)).ids == ("ann",)
     steps = {"locations": [{"lat": 48.85, "lon": 2.35, "time": NOON_S + 0.5}]}
     assert (read(document("locations.json", steps)(tmp_path)).t * 60).tolist() == [NOON_S]
     state = ["3c6444", "DLH9", "Germany", NOON_S, NOON_S + 4, 2.35, 48.85, 900.0, False, 90.0]

@@ -18,7 +18,7 @@ from typing import Any, Final
 from shoal.errors import InputError
 from shoal.io.columns.column_names import NAMES
 from shoal.io.columns.owners import may_name_people
-from shoal.io.formats import geojson, google_timeline, json_layouts, json_values
+from shoal.io.formats import geojson, json_layouts, json_values
 from shoal.io.formats.input_table import NO_OBJECT, WRONG_FIELDS, Account, Owner, Table
 from shoal.io.formats.json_values import Content, flat, object_in, text_of
 from shoal.io.formats.row_files import (
@@ -40,7 +40,7 @@ _LAYOUTS: Final[Sequence[Callable[[Any], Content | None]]] = (
     json_layouts.opensky,
     json_layouts.polarsteps,
     json_layouts.kepler,
-    google_timeline.read,
+    json_layouts.google_timeline,
     json_layouts.owntracks,
     json_layouts.mds,
     json_layouts.dawarich,
