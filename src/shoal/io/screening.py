@@ -106,13 +106,9 @@ def screen_trajectories(trajectories: Trajectories) -> Trajectories:
         return trajectories
     t, slot_s = trajectories.t, trajectories.grid.slot_s if trajectories.grid else 1.0
     first, last = float(t.min()), float(t.max())
-    selected, intake = screen(
-        trajectories.lengths,
-        active_days(t, trajectories.offsets, slot_s),
-        (last - first) * slot_s / DAY_S,
-        days_between(first, last, slot_s),
-        trajectories.intake,
-    )
+    active, n_days = active_days(t, trajectories.offsets, slot_s), days_between(first, last, slot_s)
+    days = (last - first) * slot_s / DAY_S
+    selected, intake = screen(trajectories.lengths, active, days, n_days, trajectories.intake)
     if len(selected) == trajectories.n_subjects:
         return trajectories
     return replace(trajectories.keep(selected), intake=intake)

@@ -77,15 +77,10 @@ def _columns_of(table: Table, reading: Reading) -> Columns:
         lat, lon = _required(table, "lat", reading.lat), _required(table, "lon", reading.lon)
         free = [name for name in table.columns if name not in {own_id, person, columns.time, *table.added}]
         other = "planar columns" if planar_pair else "geometry column" if table.geometry else ""
-        return replace(
-            columns,
-            first=lon,
-            second=lat,
-            angles=True,
-            signs=(meanings.sign_columns(free, "lon", lon), meanings.sign_columns(free, "lat", lat)),
-            parts=meanings.columns_of([name for name in table.columns if name not in (lat, lon)], "parts"),
-            alternative="" if degrees_named else other,
-        )
+        signs = (meanings.sign_columns(free, "lon", lon), meanings.sign_columns(free, "lat", lat))
+        parts = meanings.columns_of([name for name in table.columns if name not in (lat, lon)], "parts")
+        angular = replace(columns, first=lon, second=lat, angles=True, signs=signs, parts=parts)
+        return angular if degrees_named else replace(angular, alternative=other)
     if planar_named or planar_pair or table.geometry is None:
         x, y = _required(table, "x", reading.x), _required(table, "y", reading.y)
         other = "columns of degrees" if has_degrees else "geometry column" if table.geometry else ""

@@ -19,9 +19,7 @@ from shoal.io.tables import TABLES, expressions
 
 _TABLE: Final = TABLES["look_alikes"]
 _TEXTS: Final = {kind: "|".join(_TABLE[kind]) for kind in ("nobody", "nobody_in_brackets", "shared")}
-_PATTERNS: Final = {
-    name: re.compile(pattern) for name, pattern in expressions(_TABLE["patterns"], _TEXTS).items()
-}
+_PATTERNS: Final = {name: re.compile(row) for name, row in expressions(_TABLE["patterns"], _TEXTS).items()}
 _SHARED_NUMBERS: Final = frozenset(  # also the id that Android 2.2 gave to all, and a default serial number
     ["9774d56d682e549c", "0123456789abcdef", "0123456789ABCDEF"]
     + [str(number) for bits in (15, 16, 31, 32, 63, 64) for number in (2**bits - 1, -(2**bits))]
@@ -97,9 +95,7 @@ def texts_of(ids: Sequence[str] | pa.Array) -> Iterable[str]:
     """Ids as texts, of Arrow's part by part."""
     if not isinstance(ids, pa.Array):
         return ids
-    return (
-        text for first in range(0, len(ids), _AT_ONCE) for text in ids[first : first + _AT_ONCE].to_pylist()
-    )
+    return (text for first in range(0, len(ids), _AT_ONCE) for text in ids.slice(first, _AT_ONCE).to_pylist())
 
 
 def _fuller_forms(ids: Sequence[str] | pa.Array) -> dict[str, str]:
@@ -161,9 +157,8 @@ def _in_numbers(text: str) -> str:
 
 def _folded(text: str) -> str:
     text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-    visible = (
-        sign for sign in _PATTERNS["no_glyph"].sub("", text) if unicodedata.category(sign) not in _UNSEEN
-    )
+    with_glyphs = _PATTERNS["no_glyph"].sub("", text)
+    visible = (sign for sign in with_glyphs if unicodedata.category(sign) not in _UNSEEN)
     return "".join(str(unicodedata.decimal(sign, sign)) for sign in visible)
 
 

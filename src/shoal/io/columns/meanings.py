@@ -121,9 +121,8 @@ def signs(column: pa.Array, axis: str, name: str) -> Integers | None:
     elif sure and re.search("sign|sgn|mult|factor", compact):
         words |= _TABLES["signs"]
     texts = [str(value).strip(" .°").lower().removesuffix(".0") for value in coded.dictionary.to_pylist()]
-    if axis == "lon" and (
-        other := {*texts, *re.findall("e(?=/?o)|w(?=/?o)|(?<=o)[ew]", compact)} & {"e", "w"}
-    ):
+    other = {*texts, *re.findall("e(?=/?o)|w(?=/?o)|(?<=o)[ew]", compact)} & {"e", "w"}
+    if axis == "lon" and other:
         words[_EITHER_SIDE] = 1 if other == {"w"} else -1  # east beside west, west beside east
     if not (flag or sure or {*texts} - {""} <= words.keys() | {_EITHER_SIDE}):
         return None

@@ -48,26 +48,25 @@ class Doubt:
     square: Integers  # there
 
 
+_Turn = Callable[[Floats, Floats], tuple[Floats, Floats]]  # of longitudes and latitudes
+
+
+def _times(east: float, north: float) -> _Turn:
+    return lambda lon, lat: (east * lon, north * lat)
+
+
 # readings of coordinates that part of a file's people may need, since theirs were written in another way
-_READINGS: Final[Mapping[str, tuple[Message, Callable[[Floats, Floats], tuple[Floats, Floats]]]]] = {
+_RADIAN: Final = 180 / np.pi
+_READINGS: Final[Mapping[str, tuple[Message, _Turn]]] = {
     "swapped": (say("other.swapped", "latitude and longitude swapped"), lambda lon, lat: (lat, lon)),
-    "radians": (
-        say("other.radians", "their numbers taken as radians"),
-        lambda lon, lat: (np.degrees(lon), np.degrees(lat)),
-    ),
-    "west": (say("other.west", "the longitude's sign turned"), lambda lon, lat: (-lon, lat)),
-    "south": (say("other.south", "the latitude's sign turned"), lambda lon, lat: (lon, -lat)),
-    "both": (say("other.both", "both signs turned"), lambda lon, lat: (-lon, -lat)),
-    "ten": (say("other.ten", "their decimal points one digit on"), lambda lon, lat: (10 * lon, 10 * lat)),
-    "lon_rad": (
-        say("other.lon_rad", "the longitude taken as radians"),
-        lambda lon, lat: (np.degrees(lon), lat),
-    ),
-    "lat_rad": (
-        say("other.lat_rad", "the latitude taken as radians"),
-        lambda lon, lat: (lon, np.degrees(lat)),
-    ),
-    "grads": (say("other.grads", "their numbers taken as grads"), lambda lon, lat: (0.9 * lon, 0.9 * lat)),
+    "radians": (say("other.radians", "their numbers taken as radians"), _times(_RADIAN, _RADIAN)),
+    "west": (say("other.west", "the longitude's sign turned"), _times(-1, 1)),
+    "south": (say("other.south", "the latitude's sign turned"), _times(1, -1)),
+    "both": (say("other.both", "both signs turned"), _times(-1, -1)),
+    "ten": (say("other.ten", "their decimal points one digit on"), _times(10, 10)),
+    "lon_rad": (say("other.lon_rad", "the longitude taken as radians"), _times(_RADIAN, 1)),
+    "lat_rad": (say("other.lat_rad", "the latitude taken as radians"), _times(1, _RADIAN)),
+    "grads": (say("other.grads", "their numbers taken as grads"), _times(0.9, 0.9)),
     "around": (
         say("other.around", "their numbers taken as grads from 0 to 400"),
         lambda lon, lat: (0.9 * (lon % 360) - 360, 0.9 * lat),
@@ -158,9 +157,8 @@ class PositionDoubts(Counting):
 
     def _are_digits_at(self, scale: float) -> bool:
         """Whether many numbers, all over the first 60 of a hundred, are never of the other 40."""
-        axes = [
-            np.array([one for of, at, one in self._fifths if (of, at) == (scale, axis)]) for axis in (0, 1)
-        ]
+        of_scale = [(axis, fifth) for of, axis, fifth in self._fifths if of == scale]
+        axes = [np.array([fifth for of, fifth in of_scale if of == axis]) for axis in (0, 1)]
         every = sum(map(len, axes))
         spread = all({0, 1, 2} <= {*(fifths % 5).tolist()} for fifths in axes)
         few = sum(map(_beyond_60, axes)) <= _FEW_BEYOND * every
@@ -217,13 +215,8 @@ class PositionDoubts(Counting):
             yield say("reading.equal", text, file=name), "name the columns with --lat and --lon"
         if self._turned["radians"] >= enough:
             text = "the positions of {file} lie in the Gulf of Guinea as degrees, and on land as radians"
-            yield (
-                say("reading.radians", text, file=name),
-                (
-                    "convert radians, or call the columns lat_rad and lon_rad; give --lat and --lon if this "
-                    "is the sea"
-                ),
-            )
+            remedy = "call the columns lat_rad and lon_rad; give --lat and --lon if this is the sea"
+            yield say("reading.radians", text, file=name), f"convert radians, or {remedy}"
         if scale := next(filter(self._are_digits_at, _IN_ONE_NUMBER), 0.0):
             text = (
                 "the positions of {file} may be {reading}: where minutes or seconds would be, nothing is "
@@ -285,9 +278,8 @@ class PositionDoubts(Counting):
             )
         zones = [{zone for at, zone in self._zones if at == axis} for axis in (0, 1)]
         axes = zones[:1] if {0, -1} & zones[0] else zones  # no easting without a zone has a million
-        if declared is None and any(
-            min(zone, default=-1) >= 0 and len(zone) > 1 and max(zone) > 1 for zone in axes
-        ):
+        several = [zone for zone in axes if len(zone) > 1 and min(zone) >= 0 and max(zone) > 1]
+        if declared is None and several:
             raise InputError(
                 f"x or y of {name} begin with the numbers of several zones, as in 3,512,345 and 4,512,345 "
                 "(Gauss-Krueger) or 32,512,345 and 33,412,345 (UTM), so that neighbors would be far apart; "

@@ -71,12 +71,13 @@ NO_POINTS: Final = say("row.no_points", "trip without points")
 BROKEN: Final = say("row.broken_line", "trip whose polyline cannot be read")
 _EVERY_S: Final = 15
 _OF_A_POINT: Final = ("time", "lat", "lon")
+_Points = list[tuple[float, float, float]]  # seconds, longitude and latitude
 
 
 def porto(table: Table) -> Table:
     """Porto's taxis: a fix every 15 s from the start of a trip, as [[longitude, latitude], ...]."""
 
-    def read(text: Any) -> list[tuple[float, float, float]] | Message:
+    def read(text: Any) -> _Points | Message:
         try:
             points = [(float(lon), float(lat)) for lon, lat in json.loads(text or "[]")]
         except (ValueError, TypeError):
@@ -92,7 +93,7 @@ def porto(table: Table) -> Table:
 def moving_points(table: Table) -> Table:
     """MobilityDB's moving points: a row for each instant; unreadable values are counted."""
 
-    def read(text: Any) -> list[tuple[float, float, float]] | Message:
+    def read(text: Any) -> _Points | Message:
         sequence = mobility_text.instants(text if isinstance(text, str) else None)
         return mobility_text.BROKEN if sequence is None else [(t, x, y) for x, y, t in sequence]
 
@@ -102,16 +103,13 @@ def moving_points(table: Table) -> Table:
 
 
 def _unfold(
-    table: Table,
-    column: str,
-    read: Callable[[Any], list[tuple[float, float, float]] | Message],
-    start: str | None = None,
+    table: Table, column: str, read: Callable[[Any], _Points | Message], start: str | None = None
 ) -> Table:
-    """A row for each point (seconds, longitude, latitude) of a column's texts, or a reason for none."""
+    """A row for each point of a column's texts, or a reason for none."""
 
     def change(batch: pa.RecordBatch) -> pa.RecordBatch:
         rows: list[int] = []
-        points: list[tuple[float, float, float]] = []
+        points: _Points = []
         for row, text in enumerate(plain(batch.column(column)).to_pylist()):
             some = read(text)
             if isinstance(some, str):

@@ -138,21 +138,16 @@ class Times(Counting):
             )
         own_layout = self._layout is not None
         whole = {kind for kind, times in self._wholes.items() if times == self._looked_at}
-        if (
-            not (own_layout or self.given)
-            and date is None
-            and self.beside.named["clocks"]
-            and "days" in whole
-        ):
-            clock = self.beside.named["clocks"][0]
+        sure, clocks = own_layout or self.given, self.beside.named["clocks"]
+        if clocks and "days" in whole and date is None and not sure:
             raise InputError(
-                f"the times of {name} are dates without a time of day, and the column '{clock}' may "
-                f"hold it; give the column of dates with --date, and --time {clock}, or a --time-format "
+                f"the times of {name} are dates without a time of day, and the column '{clocks[0]}' may "
+                f"hold it; give the column of dates with --date, and --time {clocks[0]}, or a --time-format "
                 "(of numbers a --time-unit) if dates are all there is"
             )
         for kind, part in (("hours", "minutes"), ("minutes", "seconds")):
             columns = self.beside.named[part]
-            if not (own_layout or self.given) and columns and kind in whole:
+            if columns and kind in whole and not sure:
                 raise InputError(
                     f"the times of {name} are whole {kind}, and the column '{columns[0]}' may hold their "
                     f"{part}; write both into one column, or give a --time-format (of numbers a "

@@ -74,11 +74,11 @@ def time_ranges(column: pa.Array, times: Times, where: str) -> Ranges:
     return _ranges(column, _coarse_date, read)
 
 
-def _ranges(
-    column: pa.Array,
-    other: Callable[[str], WrittenRange | None],
-    read: Callable[[pa.Array], tuple[Floats, Flags]],
-) -> Ranges:
+_Parse = Callable[[str], WrittenRange | None]
+_Read = Callable[[pa.Array], tuple[Floats, Flags]]
+
+
+def _ranges(column: pa.Array, other: _Parse, read: _Read) -> Ranges:
     """other: ranges that only columns of this kind have. read: single values."""
     column = plain(column)
     if not is_text(column.type):

@@ -41,6 +41,7 @@ class Piece:
     part: range | None = None
 
 
+Progress = Callable[[float], None]  # takes the share that is done
 TaskReader = Callable[[ReadingState, Reading, Sequence[Piece]], Iterator[ReadingState]]
 """Reads pieces with what was decided before them, and gives the accounts of those that decide nothing."""
 
@@ -62,17 +63,13 @@ def read_tables(
         state = read_piece(name, pieces[done], state, reading, keep, progress)
         done += 1
         progress(0.0)
-        if (
-            state is not None
-            and read_in_tasks is not None
-            and done < len(pieces)
-            and failures < _MOST_FAILURES
-        ):
-            failures += 1
-            for later in read_in_tasks(state, reading, pieces[done:]):
-                state.join(later)
-                done, failures = done + 1, 0
-                progress(0.0)
+        if state is None or read_in_tasks is None or done == len(pieces) or failures == _MOST_FAILURES:
+            continue
+        failures += 1
+        for later in read_in_tasks(state, reading, pieces[done:]):
+            state.join(later)
+            done, failures = done + 1, 0
+            progress(0.0)
     if state is None:
         raise InputError(f"there is nothing to read in {name}")
     number = f"{len(every):,}"
@@ -94,12 +91,7 @@ def read_tables(
 
 
 def read_piece(
-    name: str,
-    piece: Piece,
-    state: ReadingState | None,
-    reading: Reading,
-    keep: Keep,
-    progress: Callable[[float], None],
+    name: str, piece: Piece, state: ReadingState | None, reading: Reading, keep: Keep, progress: Progress
 ) -> ReadingState | None:
     """Read and clean a piece. reading: as the caller gave it."""
     for place, opener in enumerate(piece.tables):
@@ -185,13 +177,9 @@ def _begin(name: str, table: Table, reading: Reading, *, named: Reading) -> Read
     columns = find_columns(table, reading)
     doubts = require_person(table, columns.person, named, of_several=name.endswith(" files"))
     by_format = reading.preset is not None or any(owner.column == columns.person for owner in table.owners)
-    positions = Positions(
-        columns,
-        reading,
-        table.name,
-        named=any(getattr(named, role) is not None for role in ("lat", "lon", "x", "y")),
-        sure=by_format or columns.geometry is not None or may_be_at_sea(columns.person),
-    )
+    are_named = any(getattr(named, role) is not None for role in ("lat", "lon", "x", "y"))
+    sure = by_format or columns.geometry is not None or may_be_at_sea(columns.person)
+    positions = Positions(columns, reading, table.name, named=are_named, sure=sure)
     filled = replace(
         reading,
         id=columns.id,
@@ -236,11 +224,8 @@ def _require_same_layout(table: Table, state: ReadingState, reading: Reading) ->
             f"{table.name} gives positions in other columns than the files before it; name the columns, or "
             "read them apart"
         )
-    if (
-        columns.geometry is not None
-        and reading.crs is None
-        and (columns.geometry.crs or "local") != state.reading.crs
-    ):
+    crs = columns.geometry and (columns.geometry.crs or "local")
+    if crs is not None and reading.crs is None and crs != state.reading.crs:
         raise InputError(
             f"{table.name} is in another coordinate reference system than the files before it; give one for "
             "all with --crs"

@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -72,16 +73,9 @@ class Spill:
         self.end(state)
         if reading.cells is not None:
             reading = replace(reading, cells=str(Path(reading.cells).absolute()))
-        tasks = [
-            ReadTask(
-                folder=self.folder.resolve(),
-                number=number,
-                piece=piece,
-                before=state.without_counts(),
-                reading=reading,
-            )
-            for number, piece in enumerate(pieces, start=self._next_number)
-        ]
+        task_of = partial(ReadTask, folder=self.folder.resolve(), reading=reading)
+        numbered = enumerate(pieces, start=self._next_number)
+        tasks = [task_of(number=at, piece=piece, before=state.without_counts()) for at, piece in numbered]
         self._next_number += len(tasks)
         decided = state.decided
         results = self._engine.map(run_task, tasks) if len(tasks) > 1 else map(run_task, tasks)
@@ -223,25 +217,18 @@ class _Part:
         np.array(self._ends, dtype=np.int64).tofile(self._partial["index"])
         begin, end = state.order.ends(len(texts))  # of days of people: not asked for, as they are one part
         by_bucket = np.argsort(self._bucket, kind="stable")
-        people = pa.record_batch(
-            {
-                "id": pa.array(texts, pa.string()).take(pa.array(by_bucket)),
-                "first": self._first[by_bucket],
-                "begin": begin[by_bucket],
-                "end": end[by_bucket],
-            }
-        )
+        ids = pa.array(texts, pa.string()).take(pa.array(by_bucket))
+        columns = {"first": self._first, "begin": begin, "end": end}
+        people = pa.record_batch({"id": ids} | {name: values[by_bucket] for name, values in columns.items()})
         counts = np.bincount(self._bucket, minlength=BUCKETS).tolist()
-        with (
-            pa.OSFile(str(self._partial["people"]), "wb") as file,
-            pa.ipc.new_file(file, people.schema) as writer,
-        ):
+        path = str(self._partial["people"])
+        with pa.OSFile(path, "wb") as file, pa.ipc.new_file(file, people.schema) as writer:
             row = 0
             for many in counts:
                 writer.write_batch(people.slice(row, many))
                 row += many
-        for name, path in self._partial.items():
-            path.rename(self._named[name])
+        for name, unfinished in self._partial.items():
+            unfinished.rename(self._named[name])
 
     def _assign_buckets(self, texts: Sequence[str]) -> None:
         new = texts[len(self._bucket) :]

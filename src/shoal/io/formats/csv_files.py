@@ -56,26 +56,21 @@ def open_table(path: Path, reading: Reading) -> Table:
         if whole and not layout.has_rows:
             return
         size = max(path.stat().st_size, 1)
+        names = None if layout.has_header else header
         once = [name for name in header if header.count(name) == 1]
         looked_at = once if _may_hold_line_ends(path) else list(columns)
+        # named this way, the encoding is checked everywhere, not only in the columns and lines that are kept
+        encoded = arrow_csv.ReadOptions(
+            block_size=BLOCK_BYTES, encoding=layout.encoding, skip_rows=before, column_names=names
+        )
+        lines = arrow_csv.ParseOptions(delimiter=delimiter, invalid_row_handler=rows.skip)
+        texts = arrow_csv.ConvertOptions(
+            include_columns=looked_at,
+            column_types=dict.fromkeys(looked_at, pa.string()),
+            strings_can_be_null=False,
+        )
         with _opened(path) as (file, stream):
-            # Named this way, the encoding is checked everywhere, and not only in the columns and lines
-            # that are kept.
-            stored = arrow_csv.open_csv(
-                stream,
-                read_options=arrow_csv.ReadOptions(
-                    block_size=BLOCK_BYTES,
-                    encoding=layout.encoding,
-                    column_names=None if layout.has_header else header,
-                    skip_rows=before,
-                ),
-                parse_options=arrow_csv.ParseOptions(delimiter=delimiter, invalid_row_handler=rows.skip),
-                convert_options=arrow_csv.ConvertOptions(
-                    include_columns=looked_at,
-                    column_types=dict.fromkeys(looked_at, pa.string()),
-                    strings_can_be_null=False,
-                ),
-            )
+            stored = arrow_csv.open_csv(stream, encoded, lines, texts)
             for batch in stored:
                 named = rows.whole(batch).select(list(columns))
                 yield min(file.tell() / size, 1.0), rows.without_names(named)
@@ -209,9 +204,8 @@ def _layout(name: str, sample: bytes, reading: Reading) -> _Layout:
     if recognized is not None:
         return _layout(name, sample, replace(reading, preset=recognized[0]))
     header, delimiter, has_rows = _header(name, sample)
-    if sum(_VALUE.fullmatch(field) is not None for field in header) >= 2 and not RECOGNIZED & {
-        field.strip().lower() for field in header
-    }:
+    names = {field.strip().lower() for field in header}
+    if sum(_VALUE.fullmatch(field) is not None for field in header) >= 2 and not RECOGNIZED & names:
         raise InputError(
             f"the first line of {name} holds values, not column names; add a header line, for example "
             "id,t,lat,lon, or name the columns with --columns id,t,lat,lon"

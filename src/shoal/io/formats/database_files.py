@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
@@ -48,10 +49,8 @@ def open_duckdb(path: Path, reading: Reading) -> Table:
     with requiring_extra("DuckDB databases need duckdb", "duckdb"):
         import duckdb
     damaged = "is no whole DuckDB database, is of a newer version, or another program has it open"
-    with (
-        explain_damage(f"{path.name} {damaged}", duckdb.Error),
-        duckdb.connect(str(path), read_only=True, config=_ALONE) as database,
-    ):
+    opened = partial(duckdb.connect, str(path), read_only=True, config=_ALONE)
+    with explain_damage(f"{path.name} {damaged}", duckdb.Error), opened() as database:
         tables = {
             str(name): [str(row[0]) for row in database.execute(f"DESCRIBE {_quoted(str(name))}").fetchall()]
             for (name,) in database.execute(
@@ -63,10 +62,8 @@ def open_duckdb(path: Path, reading: Reading) -> Table:
 
     def read(columns: list[str]) -> Iterator[pa.RecordBatch]:
         query = f"SELECT {', '.join(map(_quoted, columns))} FROM {_quoted(table_name)}"  # noqa: S608  (quoted)
-        with (
-            explain_damage(f"{path.name} broke off while its rows were read", duckdb.Error),
-            duckdb.connect(str(path), read_only=True, config=_ALONE) as database,
-        ):
+        broken = f"{path.name} broke off while its rows were read"
+        with explain_damage(broken, duckdb.Error), opened() as database:
             database.execute("SET enable_progress_bar = false")  # which would stand among what is printed
             yield from pa.RecordBatchReader.from_stream(database.sql(query))
 

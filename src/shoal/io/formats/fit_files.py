@@ -31,10 +31,8 @@ def open_table(path: Path, _reading: Reading) -> Table:
                 content = file.read()
             if not content:  # the decoder takes nothing for a file without records
                 raise InputError(f"{path.name} is empty")
-            errors = fitdecode.ErrorHandling.RAISE
-            with fitdecode.FitReader(
-                content, check_crc=fitdecode.CrcCheck.RAISE, error_handling=errors
-            ) as fit:
+            strict = {"check_crc": fitdecode.CrcCheck.RAISE, "error_handling": fitdecode.ErrorHandling.RAISE}
+            with fitdecode.FitReader(content, **strict) as fit:
                 for frame in fit:
                     if not isinstance(frame, fitdecode.FitDataMessage):
                         continue

@@ -22,11 +22,8 @@ _DATE: Final = re.compile(r"\d{4}[-/]\d{1,2}[-/]\d")
 
 def read(content: Any) -> Content | None:
     """A row for each point, and for each moment of a line with times; None for other content."""
-    if (
-        isinstance(content, list)
-        and content
-        and all(one.get("type") == "Feature" for one in records(content))
-    ):
+    listed = records(content)
+    if listed and all(one.get("type") == "Feature" for one in listed):
         content = {"type": "FeatureCollection", "features": content}
     features = _features(content)
     if features is None:
@@ -108,14 +105,10 @@ def _unmoved(feature: dict[str, Any]) -> dict[str, Any]:
     parts = records(moving.get("prisms", moving.get("sequences", [moving])))
     points = all(part.get("type", "MovingPoint") == "MovingPoint" for part in parts)
     properties = feature["properties"] if isinstance(feature.get("properties"), dict) else {}
-    return {
-        **feature,
-        "geometry": {
-            "type": "MultiLineString" if points else "Polygon",
-            "coordinates": [part.get("coordinates") for part in parts],
-        },
-        "properties": {**properties, "times": [_listed(part.get("datetimes")) for part in parts]},
-    }
+    kind, places = "MultiLineString" if points else "Polygon", [part.get("coordinates") for part in parts]
+    times = [_listed(part.get("datetimes")) for part in parts]
+    geometry = {"type": kind, "coordinates": places}
+    return {**feature, "geometry": geometry, "properties": {**properties, "times": times}}
 
 
 def _fourth(places: Any) -> list[Any] | None:

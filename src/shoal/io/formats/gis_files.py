@@ -38,24 +38,16 @@ def open_table(path: Path, reading: Reading) -> Table:
         encoding = None
     text = "the text of {file} is taken as {encoding}; a .cpg file beside it names another encoding"
     notes: list[str] = [say("reading.encoding", text, file=path.name, encoding=encoding)] if encoding else []
-    has_geometry = about["geometry_type"] is not None
-    crs = about["crs"]
+    geometry = Geometry(column=_GEOMETRY, crs=about["crs"]) if about["geometry_type"] is not None else None
 
     def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
         fields = [name for name in columns if name in names]
         damaged = f"{path.name} broke off while its rows were read; copy it again"
         with explain_damage(damaged, RuntimeError, pa.ArrowException, OSError), ExitStack() as layer_open:
             with one_driver(path) as (pyogrio, place):
-                meta, reader = layer_open.enter_context(
-                    pyogrio.open_arrow(
-                        place,
-                        layer=layer,
-                        columns=fields,
-                        read_geometry=_GEOMETRY in columns,
-                        use_pyarrow=True,
-                        encoding=encoding,
-                    )
-                )
+                options = {"layer": layer, "columns": fields, "encoding": encoding, "use_pyarrow": True}
+                opened = pyogrio.open_arrow(place, read_geometry=_GEOMETRY in columns, **options)
+                meta, reader = layer_open.enter_context(opened)
             geometry_name = meta["geometry_name"] or "wkb_geometry"
             for batch in reader:
                 batch.validate(full=True)  # text may be none
@@ -63,13 +55,8 @@ def open_table(path: Path, reading: Reading) -> Table:
                 arrays = dict(zip(renamed, map(stored, batch.columns), strict=True))
                 yield 0.0, pa.record_batch({name: arrays[name] for name in columns})
 
-    return Table(
-        name=path.name,
-        columns=(*names, *([_GEOMETRY] if has_geometry else [])),
-        batches=batches,
-        geometry=Geometry(column=_GEOMETRY, crs=crs) if has_geometry else None,
-        notes=notes,
-    )
+    every = (*names, *([_GEOMETRY] if geometry else []))
+    return Table(name=path.name, columns=every, batches=batches, geometry=geometry, notes=notes)
 
 
 def _is_utf8(path: Path) -> bool:

@@ -134,12 +134,10 @@ class Owner:
     what: str = "file"
 
 
-def reshape(
-    table: Table,
-    adds: Sequence[str],
-    needs: Sequence[str],
-    change: Callable[[pa.RecordBatch], pa.RecordBatch],
-) -> Table:
+Change = Callable[[pa.RecordBatch], pa.RecordBatch]
+
+
+def reshape(table: Table, adds: Sequence[str], needs: Sequence[str], change: Change) -> Table:
     """A table with computed columns.
 
     ``change`` takes ``needs`` and the other columns, and gives these and ``adds``; it may multiply rows.

@@ -8,7 +8,6 @@ the OwnTracks recorder: a time, a kind and a message in JSON, with tabs between.
 import codecs
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -21,17 +20,10 @@ from shoal.io.columns.owners import may_name_people
 from shoal.io.formats import geojson, json_layouts, json_values
 from shoal.io.formats.input_table import NO_OBJECT, WRONG_FIELDS, Account, Owner, Table
 from shoal.io.formats.json_values import Content, flat, object_in, text_of
-from shoal.io.formats.row_files import (
-    BROKEN_GZIP,
-    Row,
-    beginning_of,
-    explain_damage,
-    open_bytes,
-    table_of_rows,
-)
+from shoal.io.formats.row_files import Row, beginning_of, explain_damage, open_bytes, table_of_rows
 from shoal.model.intake import Reading
 
-_BEGINNING_BYTES: Final = 4096
+_BEGINNING_BYTES: Final = 1 << 16
 _LOOKED_AT: Final = 100
 _LINES_LOOKED_AT: Final = 1000
 # each gives names, rows and notes, or None for other content
@@ -50,19 +42,16 @@ _LAYOUTS: Final[Sequence[Callable[[Any], Content | None]]] = (
 
 def open_table(path: Path, _reading: Reading) -> Table:
     """Positions of one file; only a list of objects is read object by object."""
-    if beginning_of(path, _BEGINNING_BYTES).removeprefix(codecs.BOM_UTF8).lstrip()[:1] == b"[":
+    beginning = beginning_of(path, _BEGINNING_BYTES).removeprefix(codecs.BOM_UTF8).lstrip()
+    if beginning[:1] == b"[":
         first = list(islice(json_values.members(path), _LOOKED_AT))
         if next((layout for layout in _LAYOUTS if layout(first) is not None), None) is json_layouts.objects:
             return _streamed(path)
-    try:
-        with open_bytes(path) as file:
-            content = json.loads(file.read())
-    except (ValueError, RecursionError, *BROKEN_GZIP) as error:
-        why = "is not whole JSON; it may be cut off: copy it again"
-        with suppress(*BROKEN_GZIP), open_bytes(path) as file:
-            if object_in(file.readline()) is not None:
-                why = "holds an object on each line; give it the ending .jsonl"
-        raise InputError(f"{path.name} {why}") from error
+    why = "is not whole JSON; it may be cut off: copy it again"
+    if object_in(beginning.partition(b"\n")[0]) is not None:
+        why = "holds an object on each line; give it the ending .jsonl"
+    with explain_damage(f"{path.name} {why}", ValueError, RecursionError), open_bytes(path) as file:
+        content = json.loads(file.read())
     return table_of(path, content)
 
 
@@ -166,6 +155,5 @@ def open_owntracks(path: Path, _reading: Reading) -> Table:
         Owner(column="uid", value=device.parent.name, place=str(device.parent), what="folder"),
         Owner(column="device", value=device.name, place=str(device)),
     )
-    return table_of_rows(
-        path, ("uid", "device", "t", "lat", "lon"), read, owners=owners, settings={"id": "uid"}
-    )
+    columns = ("uid", "device", "t", "lat", "lon")
+    return table_of_rows(path, columns, read, owners=owners, settings={"id": "uid"})

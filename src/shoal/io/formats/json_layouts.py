@@ -188,7 +188,7 @@ Values = Mapping[str, Any]
 
 _PER_DEGREE: Final = 1e7
 _PAIR: Final = re.compile(r"^(?:geo:)?\s*([-+]?\d+(?:\.\d+)?)\s*°?\s*,\s*([-+]?\d+(?:\.\d+)?)\s*°?$")
-_PHONE_PARTS: Final = ("visit", "activity", "timelinePath", "timelineMemory")
+_PHONE_PARTS: Final = frozenset({"visit", "activity", "timelinePath", "timelineMemory"})
 
 
 def google_timeline(content: Any) -> Content | None:
@@ -200,9 +200,7 @@ def google_timeline(content: Any) -> Content | None:
         if name is None or any("latitude" in entry for entry in records(content[name])):
             return None
         entries, rows_of = records(content[name]), _OF_AN_ACCOUNT[name]
-    elif not any(part in entry for entry in entries for part in _PHONE_PARTS) or not all(
-        "startTime" in entry for entry in entries
-    ):
+    elif not all("startTime" in part for part in entries) or not any(map(_PHONE_PARTS.intersection, entries)):
         return None
     signals = _signals(content) if isinstance(content, dict) else ()
     return ["datetime", "lat", "lon"], [*chain.from_iterable(map(rows_of, entries)), *signals], []

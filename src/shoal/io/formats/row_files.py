@@ -23,14 +23,7 @@ TEXT_ROWS: Final = 1 << 16  # of a batch
 # what reading a packed file raises where it is damaged or cut
 BROKEN_GZIP: Final = (gzip.BadGzipFile, EOFError, zlib.error)
 # what zipfile raises for damage, an unknown compression, a missing password, an early end and an empty name
-BROKEN_ARCHIVE: Final = (
-    zipfile.BadZipFile,
-    NotImplementedError,
-    RuntimeError,
-    EOFError,
-    IndexError,
-    zlib.error,
-)
+BROKEN_ARCHIVE: Final = (*BROKEN_GZIP, zipfile.BadZipFile, NotImplementedError, RuntimeError, IndexError)
 # what object stores answer
 _CODE: Final = re.compile(r"AWS Error ([A-Z_]+)|google::cloud::Status\(([A-Z_]+)")
 _WHY: Final = {code: words for words, codes in TABLES["facts"]["answers"].items() for code in codes}

@@ -126,10 +126,8 @@ def _table(source: Any, what: str) -> pa.Table:
         unread = (
             f"{path} cannot be read as a table of the street graph's {what} (Parquet, or CSV with a header)"
         )
-        with (
-            explain_damage(unread, pa.ArrowException, OSError),
-            explain_damage(missing, FileNotFoundError),
-        ):
+        damage = explain_damage(unread, pa.ArrowException, OSError)
+        with damage, explain_damage(missing, FileNotFoundError):
             return pa_csv.read_csv(path) if path.suffix.lower() == ".csv" else pq.read_table(path)
     if hasattr(source, "geometry") and hasattr(source, "reset_index"):
         crs = None if source.crs is None else source.crs.to_wkt()

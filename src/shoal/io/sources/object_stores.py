@@ -53,9 +53,7 @@ def files(
         listed = system.get_file_info(pafs.FileSelector(root, recursive=True))
     objects = [entry for entry in listed if entry.type == pafs.FileType.File]
     inside = [PurePosixPath(entry.path).relative_to(root) for entry in objects]
-    if not with_rows_of_others and any(
-        "_delta_log" in path.parts or ".hoodie" in path.parts for path in inside
-    ):
+    if not with_rows_of_others and any({"_delta_log", ".hoodie"} & {*path.parts} for path in inside):
         raise InputError(
             "this is the folder of a Delta Lake or Hudi table, which also holds deleted rows; copy it, "
             "and read the copy"
@@ -119,10 +117,8 @@ def _reading(address: str) -> Iterator[None]:
     schemes = (scheme for scheme in TABLES["facts"]["credentials"] if address.startswith(scheme))
     credentials = TABLES["facts"]["credentials"][next(schemes, "s3")]
     remedy = f"check the address and the credentials (for {credentials})"
-    with (
-        _explained("the object store cannot be read", remedy),
-        explain_damage(f"{nothing}% of a name as %25", FileNotFoundError),
-    ):
+    unread = _explained("the object store cannot be read", remedy)
+    with unread, explain_damage(f"{nothing}% of a name as %25", FileNotFoundError):
         yield
 
 

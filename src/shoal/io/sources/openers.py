@@ -101,16 +101,10 @@ def _of_files(source: str | Path, reading: Reading) -> tuple[str, list[Opener]]:
         if path.name.lower().endswith(ARCHIVES):
             archive = zip_files.open_archive(path)
             members, about = zip_files.members(archive.path, is_read)
-            opened += [
-                FileOpener(
-                    open=partial(zip_files.open_member, archive, member, partial(_open, reading)),
-                    name=member,
-                    size=size,
-                    apart=False,
-                    notes=_about_data(about),
-                )
-                for member, size in members.items()
-            ]
+            of_archive = _about_data(about)
+            for member, size in members.items():
+                opener = partial(zip_files.open_member, archive, member, partial(_open, reading))
+                opened.append(FileOpener(open=opener, name=member, size=size, apart=False, notes=of_archive))
         else:
             whole = path.absolute()
             opener = partial(_open, reading, whole, root.absolute(), number)
@@ -127,14 +121,11 @@ def _about_data(names: Sequence[str]) -> tuple[str, ...]:
 def _of_objects(address: str, reading: Reading) -> tuple[str, list[Opener]]:
     system, root, objects = object_stores.files(address, lambda path: is_read(Path(path)))
     names = [PurePosixPath(entry.path).name for entry in objects]
-    return (names[0] if len(objects) == 1 else f"{len(objects)} files"), [
-        FileOpener(
-            open=partial(_open_object, reading, system, entry.path, root, number),
-            name=PurePosixPath(entry.path).name,
-            size=entry.size,
-        )
-        for entry, number in zip(objects, _numbers(names), strict=True)
-    ]
+    opened: list[Opener] = []
+    for entry, name, number in zip(objects, names, _numbers(names), strict=True):
+        opener = partial(_open_object, reading, system, entry.path, root, number)
+        opened.append(FileOpener(open=opener, name=name, size=entry.size))
+    return (names[0] if len(objects) == 1 else f"{len(objects)} files"), opened
 
 
 def _numbers(names: Sequence[str]) -> list[str]:
@@ -157,9 +148,8 @@ def _numbered(name: str, number: str = "") -> Iterator[None]:
         raise
     except BaseException as error:
         # libraries in Rust panic where their authors expected no damage
-        if not isinstance(error, (pa.ArrowException, OSError, UnicodeError)) and (
-            type(error).__name__ != "PanicException"
-        ):
+        is_known = isinstance(error, (pa.ArrowException, OSError, UnicodeError))
+        if not is_known and type(error).__name__ != "PanicException":
             raise
         raise InputError(f"{name}{number} is damaged and cannot be read to its end; copy it again") from error
 
@@ -243,11 +233,8 @@ def _of_trajectories(collection: Any) -> Any:
     """By the moving object if known, else by the trajectory."""
     trajectories = getattr(collection, "trajectories", [collection])
     points = collection.to_point_gdf(return_orig_tz=True)
-    owners = [
-        owner
-        for one in trajectories
-        for owner in [one.id if one.obj_id is None else one.obj_id] * len(one.df)
-    ]
+    names = [one.id if one.obj_id is None else one.obj_id for one in trajectories]
+    owners = [name for name, one in zip(names, trajectories, strict=True) for _ in range(len(one.df))]
     return _of_geometry(points[[points.geometry.name]].rename_axis("t").assign(uid=owners))
 
 

@@ -167,9 +167,8 @@ def write_table(place: Place, rows: pa.Table, moving: str | None, files: Mapping
             cursor.execute(f'CREATE TABLE {place.quoted()} ({columns}, PRIMARY KEY ("{ROW}"))')
             cursor.execute(f"INSERT INTO {place.quoted()} SELECT {values} FROM {scratch}")  # noqa: S608 (checked)
             cursor.execute(f"DROP TABLE {scratch}")
-            cursor.execute(
-                f"CREATE TABLE {place.quoted(FILES)} (path text PRIMARY KEY, content bytea NOT NULL)"
-            )
+            of_files = "path text PRIMARY KEY, content bytea NOT NULL"
+            cursor.execute(f"CREATE TABLE {place.quoted(FILES)} ({of_files})")
             cursor.adbc_ingest(f"{place.table}{FILES}", listed, mode="append", db_schema_name=place.schema)
         connection.commit()
 
