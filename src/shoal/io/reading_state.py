@@ -362,9 +362,8 @@ def _advice(state: ReadingState) -> Message:
     if most == cleaning.BAD_TIME and state.times.unread:
         text = "times are written like {form}; {advice}, or give their --time-format"
         hint = say("advice.written", text, form=state.times.unread, advice=hint)
-    if most == cleaning.FUTURE and not unit_of_this_time(
-        state.times.size, state.reading.not_after_s or LAST_S
-    ):
+    latest_s = state.reading.not_after_s or LAST_S
+    if most == cleaning.FUTURE and not unit_of_this_time(state.times.size, latest_s):
         return say("advice.no_unit", "correct the years, or convert the times to dates")
     if most == cleaning.BAD_TIME and state.reading.preset:
         text = "it was read as {preset}: if that is wrong, name its columns; {advice}"

@@ -36,7 +36,7 @@ _FEWEST_SIGNS: Final = 5  # of an id that programs write with and without hyphen
 _FEWEST_DIGITS: Final = 3  # of one that they write with and without any sign (phones, plates)
 _FEWEST_LETTERS: Final = 3  # of one that they write with and without accents
 _ACCENTS: Final = frozenset(map(chr, range(0x300, 0x370)))
-_Left = tuple[object, ...]  # places in a text
+_Left = tuple[object, ...]  # out of a text: where, and accents
 _Form = tuple[_Left, _Left]
 
 

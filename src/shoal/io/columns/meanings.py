@@ -94,7 +94,8 @@ def sign_columns(names: Sequence[str], axis: str, coordinate: str) -> tuple[str,
     chosen += [name for name in beside if re.fullmatch(f"{_MARK}|[a-z]{{1,2}}", _compact(name))]
     twins = Counter(_compact(name) for name in names if re.fullmatch(_MARK, _compact(name)))
     chosen += [name for name in names if twins[_compact(name)] > 1]  # such as dir1 and dir2
-    chosen += chain(*(pair for pair in pairwise(names) if all(len(name.strip()) == 1 for name in pair)))
+    pairs = (pair for pair in pairwise(names) if all(len(name.strip()) == 1 for name in pair))
+    chosen += chain(*pairs)  # such as A and B
     chosen += [name for name in names if maybe.fullmatch(_compact(name)) and not split_unit(name)[1]]
     return tuple(dict.fromkeys(name for name in chosen if name != coordinate))[:_MOST_TRIED]
 

@@ -64,10 +64,9 @@ def open_table(path: Path, reading: Reading) -> Table:
             block_size=BLOCK_BYTES, encoding=layout.encoding, skip_rows=before, column_names=names
         )
         lines = arrow_csv.ParseOptions(delimiter=delimiter, invalid_row_handler=rows.skip)
+        types = dict.fromkeys(looked_at, pa.string())
         texts = arrow_csv.ConvertOptions(
-            include_columns=looked_at,
-            column_types=dict.fromkeys(looked_at, pa.string()),
-            strings_can_be_null=False,
+            include_columns=looked_at, column_types=types, strings_can_be_null=False
         )
         with _opened(path) as (file, stream):
             stored = arrow_csv.open_csv(stream, encoded, lines, texts)
@@ -81,9 +80,8 @@ def open_table(path: Path, reading: Reading) -> Table:
     if before:
         text = "lines of {file} before its column names that were not read, as comments: {lines}"
         account.notes.append(say("reading.comments", text, file=path.name, lines=before))
-    return Table(
-        **vars(account), name=path.name, columns=tuple(header), batches=batches, settings=layout.settings
-    )
+    settings, named = layout.settings, tuple(header)
+    return Table(**vars(account), name=path.name, columns=named, batches=batches, settings=settings)
 
 
 def _may_hold_line_ends(path: Path) -> bool:
