@@ -14,9 +14,9 @@ import pytest
 from foreign_writers import NOON_S, people
 from shoal.errors import InputError, MisuseError
 from shoal.io import read
-from shoal.io.columns.land import likely_planes
+from shoal.io.columns.advice import likely_planes
+from shoal.io.formats.frames import parts_of
 from shoal.io.formats.json_values import members
-from shoal.io.sources.openers import parts_of
 from shoal.io.tables import TABLES
 from shoal.model.projection import WGS84, transform
 

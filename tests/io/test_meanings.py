@@ -9,7 +9,7 @@ import pytest
 from foreign_writers import NOON_S
 from shoal.errors import InputError
 from shoal.io import read
-from shoal.io.columns.land import advise_degrees
+from shoal.io.columns.advice import advise_degrees
 from shoal.io.columns.meanings import advise_crs, split_unit, zone_in_name
 from shoal.model.projection import WGS84, transform
 

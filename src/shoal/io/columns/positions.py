@@ -10,9 +10,10 @@ import pyarrow as pa
 from shoal.errors import InputError, MisuseError
 from shoal.io.cleaning import BAD_COORDINATE, NOT_FINITE, OUTSIDE, ZERO, Sieve
 from shoal.io.columns import meanings
+from shoal.io.columns.advice import advise_degrees, likely_planes
 from shoal.io.columns.column_names import NAMES, Columns
 from shoal.io.columns.counting import Counting
-from shoal.io.columns.land import advise_degrees, likely_planes, middles
+from shoal.io.columns.land import middles
 from shoal.io.columns.place_text import angles
 from shoal.io.columns.position_doubts import PositionDoubts
 from shoal.io.columns.time_text import shape_of

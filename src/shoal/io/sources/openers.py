@@ -14,8 +14,8 @@ import pyarrow as pa
 
 from shoal.errors import InputError, MisuseError
 from shoal.io.columns.owners import add_file_column
-from shoal.io.formats.input_table import Table, add_constants, table_of_batches
-from shoal.io.formats.row_files import explain_damage
+from shoal.io.formats import frames
+from shoal.io.formats.input_table import Table, add_constants
 from shoal.io.formats.table import ARCHIVES, is_lines, is_read, note_unused_settings, open_file
 from shoal.io.sources import lake_folders, object_stores, servers, zip_files
 from shoal.io.sources.named_files import STANDARD_INPUT, files, names_about_data
@@ -23,7 +23,6 @@ from shoal.messages import say
 from shoal.model.intake import Reading
 
 Opener = Callable[[], Table]
-_FRAME: Final = "the data frame"
 _BLANK_BYTES: Final = 1 << 12  # blank lines alone, at most; nobody writes more of them
 
 
@@ -38,8 +37,8 @@ def openers(source: object, reading: Reading) -> tuple[str, list[Opener]]:
         return "standard input", [lambda: zip_files.open_stream(sys.stdin.buffer, open_inner)]
     if isinstance(source, str | Path):
         return _of_files(source, reading)
-    if (parts := parts_of(source)) is not None:
-        return _FRAME, [partial(_open_noted, reading, partial(_open_part, part)) for part in parts]
+    if (parts := frames.parts_of(source)) is not None:
+        return frames.NAME, [partial(_open_noted, reading, partial(frames.open_part, part)) for part in parts]
     raise MisuseError(
         f"cannot read a {type(source).__name__}; give a path, a folder, a pattern such as 'calls/*.csv', or "
         "a data frame"
@@ -195,58 +194,3 @@ def _with_folders(table: Table, within: PurePath, reading: Reading) -> Table:
         constants["path"] = within.as_posix()
         table = replace(table, added=table.added | {"path"})
     return add_constants(table, constants) if constants else table
-
-
-def parts_of(frame: object) -> list[Callable[[], Any]] | None:
-    """Calls that give the parts of a frame as Arrow streams, None for any other object.
-
-    No library is imported to recognize its frames. A lazy frame of polars comes in one part, Dask's in its
-    partitions, Spark's in one part. GeoPandas and trackintel need the library's conversion of geometry;
-    MovingPandas keeps trajectories and times apart.
-    """
-    home = type(frame).__module__.partition(".")[0]
-    kind: Any = frame
-    geopandas = any(base.__module__.startswith("geopandas.") for base in type(frame).__mro__)
-    if geopandas and hasattr(frame, "to_arrow"):  # its Arrow table is one already
-        return [partial(_of_geometry, kind)]
-    if hasattr(frame, "to_point_gdf"):
-        return [partial(_of_trajectories, kind)]
-    if home == "polars" and hasattr(frame, "collect"):
-        return [lambda: kind.collect(engine="streaming")]
-    if home in {"dask", "dask_expr"} and hasattr(frame, "partitions"):
-        return [partial(part.compute, scheduler="synchronous") for part in kind.partitions]
-    if hasattr(frame, "toArrow") and hasattr(frame, "schema"):
-        return [kind.toArrow]
-    return [lambda: kind] if hasattr(frame, "__arrow_c_stream__") else None
-
-
-def _of_geometry(frame: Any) -> Any:
-    """An index with a name, or one of times, becomes a column."""
-    if frame.index.name is None and frame.index.dtype.kind == "M":
-        frame = frame.rename_axis("t")
-    named = [name for name in frame.index.names if name is not None and name not in frame.columns]
-    whole = frame.reset_index(level=named) if named else frame
-    return whole.to_arrow(index=False)
-
-
-def _of_trajectories(collection: Any) -> Any:
-    """By the moving object if known, else by the trajectory."""
-    trajectories = getattr(collection, "trajectories", [collection])
-    points = collection.to_point_gdf(return_orig_tz=True)
-    names = [one.id if one.obj_id is None else one.obj_id for one in trajectories]
-    owners = [name for name, one in zip(names, trajectories, strict=True) for _ in range(len(one.df))]
-    return _of_geometry(points[[points.geometry.name]].rename_axis("t").assign(uid=owners))
-
-
-def _open_part(make: Callable[[], Any]) -> Table:
-    """Columns and rows of one part of a frame, on demand."""
-    frame = make()
-    mixed = f"{_FRAME} cannot be turned into Arrow columns; give every column one type"
-    with explain_damage(mixed, pa.ArrowException, TypeError, ValueError):
-        reader = pa.RecordBatchReader.from_stream(frame)
-
-    def read(_: list[str]) -> Iterator[pa.RecordBatch]:
-        with explain_damage(f"{_FRAME} broke off while its rows were read", pa.ArrowException, OSError):
-            yield from reader
-
-    return table_of_batches(_FRAME, reader.schema, read)
