@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
+from scipy import sparse, stats
 
 import plain_table as plain
 from shoal_tables.attacks.attacking import Victims, play, play_all, shown_epsilon
@@ -243,10 +243,8 @@ def test_attacks_on_true_tables_do_not_break_the_promise(table: str, zones: int)
     manifest = TableManifest.model_validate(entries)
     cell = rng.choice(n_cells, 400, p=np.array([0.7, *[0.3 / (n_cells - 1)] * (n_cells - 1)]))
     counts = 60 * np.bincount(cell, minlength=n_cells)
-    everyone, ones = np.arange(400), np.full(400, 60)
-    victims = Victims(
-        everyone, cell, ones, ones, 400, counts, counts, np.ones_like(counts), np.full(n_cells, -1)
-    )
+    contributions = sparse.csr_array((np.full(400, 60), (np.arange(400), cell)), shape=(400, n_cells))
+    victims = Victims(contributions, counts, counts, np.ones_like(counts), np.full(n_cells, -1))
     broken, shown = 0, []
     for _ in range(10):
         made = np.rint(rng.normal(0, sigma, n_cells)).astype(np.int64)

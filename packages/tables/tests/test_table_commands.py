@@ -46,6 +46,15 @@ def test_verify_takes_a_folder_of_tables(written: plain.Written, capsys: pytest.
     assert _document("verify-tables", out)["outcome"] == "HOLDS"
 
 
+def test_verify_of_a_table_takes_its_secret_and_no_linkage(
+    written: plain.Written, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = _run(capsys, "verify", written.raw, written.folder, "--linkage", written.secret)
+    assert (code, out) == (2, "")
+    assert "of a table, give the counts before noise with --secret" in err
+    assert "--linkage" not in _run(capsys, "verify", written.raw, written.folder, "--help")[1]
+
+
 def test_publish_writes_another_format_that_verify_takes(
     written: plain.Written, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

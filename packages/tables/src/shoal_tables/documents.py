@@ -110,9 +110,6 @@ class TableVerdictDocument(TypedDict):
 class GameDocument(Shown, of=Game):
     """How often an adversary is right about membership; ``bound`` is null where nothing is promised."""
 
-    guessing: float
-    breaks_promise: bool
-
 
 class RecoveryDocument(Shown, of=Recovery):
     """The share of counted hours in which recovered paths are where people were."""

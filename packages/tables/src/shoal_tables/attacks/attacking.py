@@ -6,14 +6,14 @@ adversary sees one number, and says "in" where it is above zero. All victims see
 who share cells are right or wrong together: intervals count as many victims as are independent.
 """
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from math import log
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 import shapely
-from scipy import optimize, stats
+from scipy import optimize, sparse, stats
 
 from shoal.errors import InputError, MisuseError
 from shoal.model.projection import transform
@@ -21,10 +21,15 @@ from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal_tables.definition.manifest import TableManifest
-from shoal_tables.verification.contributions import added_up, outer_cells, people_on_disk, unit_vectors
+from shoal_tables.verification.contributions import (
+    added_up,
+    outer_cells,
+    people_on_disk,
+    sums_over,
+    unit_vectors,
+)
 from shoal_tables.verification.files import numbers_of, published_integers, read_folder
 from shoal_tables.verification.statements import guessing_share, reading_of
-from shoal_tables.verification.zones import OUTSIDE
 
 _SURE = 0.95
 
@@ -41,15 +46,8 @@ class Game:
     high: float
     bound: float | None
     epsilon: float
-
-    @property
-    def breaks_promise(self) -> bool:
-        """Whether the adversary is right more often than promised, beyond chance."""
-        return self.bound is not None and self.low > self.bound
-
-    def to_json(self) -> dict[str, Any]:
-        """As ``shoal attack --json`` prints it."""
-        return {**vars(self), "guessing": 0.5, "breaks_promise": self.breaks_promise}
+    guessing: float
+    breaks_promise: bool  # the adversary is right more often than promised, beyond chance
 
 
 def play(
@@ -64,9 +62,9 @@ def play(
     """Score an adversary by what victims get who are in, or out; independent: as many of them count."""
     hits, passes = float((present > 0).mean()), float((absent <= 0).mean())
     success, tries = (hits + passes) / 2, max(round(min(independent, len(present))), 1)
-    interval = stats.binomtest(round(success * tries), tries).proportion_ci(_SURE, method="exact")
-    epsilon = shown_epsilon(hits, 1 - passes, tries, delta)
-    return Game(name, words, tries, success, float(interval.low), float(interval.high), bound, epsilon)
+    low, high = map(float, stats.binomtest(round(success * tries), tries).proportion_ci(_SURE))
+    epsilon, breaks = shown_epsilon(hits, 1 - passes, tries, delta), bound is not None and low > bound
+    return Game(name, words, tries, success, low, high, bound, epsilon, 0.5, breaks)
 
 
 def shown_epsilon(hits: float, false_alarms: float, tries: int, delta: float) -> float:
@@ -140,29 +138,25 @@ _MOST_PATHS: Final = 1000  # matching takes the cube of it
 
 @dataclass(frozen=True)
 class Victims:
-    """Contributions of the units to attack [k], before and after the bound, and sums of all units [cells]."""
+    """Bounded contributions of the units to attack [k, cells], and sums of all units [cells].
 
-    number: Integers
-    cell: Integers
-    integers: Integers
-    people: Integers
-    n: int
+    Cells of outer zones stand at the end.
+    """
+
+    contributions: Any  # sparse
     counts: Integers
     counts_unbounded: Integers
-    noise: Integers  # the deviation of each cell's noise in sigmas: more than 1 for outer zones, at the end
+    noise: Integers  # the deviation of each cell's noise in sigmas: more than 1 for outer zones
     outer: Integers  # the cell of outer zones that adds up each cell, or -1
 
     def products(self, values: Floats) -> Floats:
         """For each victim, the sum of contributions times the values of their cells, both by their noise."""
-        scaled = (values / self.noise**2)[self.cell]
-        return np.bincount(self.number, self.integers * scaled, self.n).astype(np.float64)
+        return np.asarray(self.contributions @ (values / self.noise**2))
 
     @property
-    def squares(self) -> Floats:
-        """For each victim, the sum of squared contributions, by their noise."""
-        return np.bincount(self.number, (self.integers / self.noise[self.cell]) ** 2, self.n).astype(
-            np.float64
-        )
+    def lengths(self) -> Floats:
+        """Of the contributions of each victim in L2, by their noise."""
+        return np.asarray(np.sqrt(self.contributions.power(2) @ (1 / self.noise**2)))
 
 
 @dataclass(frozen=True)
@@ -179,10 +173,6 @@ class TableAttacks:
     paths: Recovery | None
     paths_by_threshold: Recovery | None
     notes: list[str]
-
-    def to_json(self) -> dict[str, Any]:
-        """As ``shoal attack --json`` prints it."""
-        return {**asdict(self), "games": [game.to_json() for game in self.games]}
 
 
 def attack_table(
@@ -237,13 +227,13 @@ def play_all(
     """Every game on one table, and the share of victims whom the comparator tells after an erasure."""
     promise = manifest.promise
     bound, delta = guessing_share(promise.epsilon, promise.delta), promise.delta
-    length, n = np.sqrt(victims.squares), _independent(victims)
+    length, n = victims.lengths, _independent(victims)
     gap = length / promise.sigma
     known = victims.products((published - victims.counts).astype(np.float64)) / length / promise.sigma
     likely = added_up(expected(published[: len(victims.outer)], manifest), victims.outer)
     unlike = victims.products(published - likely) / length / promise.sigma
-    told = victims.counts_unbounded[victims.cell] >= threshold * promise.granularity  # before or after
-    changed: Any = np.bincount(victims.number, told & (victims.people > 0), victims.n) > 0
+    told = victims.counts_unbounded >= threshold * promise.granularity  # before or after
+    changed = victims.contributions @ told.astype(np.float64) > 0
     by_all = "knows everything about everybody else, and the victim's contribution"
     by_sums = "knows the victim's contribution, and of others only the sums of the table itself"
     by_counts = f"the same on exact counts with cells below {threshold} hidden, which promise nothing"
@@ -251,7 +241,13 @@ def play_all(
         play("everybody-else", by_all, known + gap / 2, known - gap / 2, bound, delta, n),
         play("marginals", by_sums, unlike - gap / 2, unlike - 1.5 * gap, bound, delta, n),
         play(
-            "everybody-else, threshold", by_counts, changed - 0.5, 0 * changed - 0.5, None, delta, victims.n
+            "everybody-else, threshold",
+            by_counts,
+            changed - 0.5,
+            0 * changed - 0.5,
+            None,
+            delta,
+            len(changed),
         ),
     ]
     return games, float(changed.mean())
@@ -259,11 +255,10 @@ def play_all(
 
 def _independent(victims: Victims) -> float:
     """How many independent victims tell as much as these, who share cells and so noise."""
-    rng = np.random.default_rng(victims.n)
-    drawn = [
-        victims.products(victims.noise * rng.standard_normal(len(victims.counts))) > 0 for _ in range(_DRAWS)
-    ]
-    return 0.25 / max(float(np.var(np.mean(drawn, axis=1))), 0.25 / victims.n)
+    n, cells = map(int, victims.contributions.shape)
+    rng = np.random.default_rng(n)
+    drawn = [victims.products(victims.noise * rng.standard_normal(cells)) > 0 for _ in range(_DRAWS)]
+    return 0.25 / max(float(np.var(np.mean(drawn, axis=1))), 0.25 / n)
 
 
 def _true_paths(everybody: dict[str, Integers], manifest: TableManifest, rng: Randomness) -> Integers:
@@ -301,7 +296,7 @@ def _erasure(folder: Path, published: Integers, victims: Victims, manifest: Tabl
             f"{folder} has another granularity than the later table; give one with the same bound"
         )
     scale = np.hypot(before.promise.sigma, manifest.promise.sigma)
-    length = np.sqrt(victims.squares)
+    length = victims.lengths
     known = victims.products((counts - published).astype(np.float64)) / length / scale
     promise = manifest.promise
     words = "knows the victim's contribution, and asks of two tables whether the victim was erased in between"
@@ -314,35 +309,23 @@ def _erasure(folder: Path, published: Integers, victims: Victims, manifest: Tabl
 def _victims(
     everybody: dict[str, Integers], outer: Integers, noise: Integers, most: int, rng: Randomness
 ) -> Victims:
-    above = outer[everybody["cell"]]
-    pairs = np.stack([everybody["unit"], len(outer) + above], axis=1)[above != OUTSIDE]
-    groups, place = np.unique(pairs, axis=0, return_inverse=True)
-    rows = dict(zip(("unit", "cell"), groups.T, strict=True))  # of outer zones, the sums of each unit
-    for name in ("bounded", "unbounded"):
-        rows[name] = np.bincount(place.ravel(), everybody[name][above != OUTSIDE]).astype(np.int64)
-    unit, cell, integers, people = (np.append(column, rows[name]) for name, column in everybody.items())
-    counts, unbounded = np.zeros(len(noise), dtype=np.int64), np.zeros(len(noise), dtype=np.int64)
-    np.add.at(counts, cell, integers)
-    np.add.at(unbounded, cell, people)
-    counted = np.flatnonzero(integers > 0)
-    everyone = np.unique(unit[counted])
+    unit, cell = everybody["unit"], everybody["cell"]
+    zones = sparse.csr_array(
+        (everybody["bounded"], (unit, cell)), shape=(unit.max(initial=-1) + 1, len(outer))
+    )
+    everyone = np.flatnonzero(zones.sum(axis=1))
     if len(everyone) < _LEAST_VICTIMS:
         raise InputError(
             f"only {len(everyone)} units contribute to the table; games need {_LEAST_VICTIMS} victims"
         )
-    chosen = everyone[np.sort(rng.permutation(len(everyone))[:most])]
-    row = counted[np.isin(unit[counted], chosen)]
-    return Victims(
-        number=np.searchsorted(chosen, unit[row]),
-        cell=cell[row],
-        integers=integers[row],
-        people=people[row],
-        n=len(chosen),
-        counts=counts,
-        counts_unbounded=unbounded,
-        noise=noise,
-        outer=outer,
+    chosen = zones[everyone[np.sort(rng.permutation(len(everyone))[:most])]]
+    above = chosen @ sums_over(outer, len(noise) - len(outer)).T
+    above.sort_indices()
+    counts, unbounded = (
+        added_up(np.bincount(cell, everybody[name], len(outer)).astype(np.int64), outer)
+        for name in ("bounded", "unbounded")
     )
+    return Victims(sparse.csr_array(sparse.hstack([chosen, above])), counts, unbounded, noise, outer)
 
 
 def expected(published: Integers, manifest: TableManifest) -> Floats:

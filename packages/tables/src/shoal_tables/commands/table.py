@@ -1,5 +1,6 @@
 """The commands that take a folder with a table in place of a release: verify, attack, measure and publish."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
@@ -9,7 +10,7 @@ from shoal.cli.options import PATH, SOURCE, OutputOptions, input_options, output
 from shoal.cli.outcomes import EXIT_CODES
 from shoal.cli.sections import Command
 from shoal.cli.terminal import Bars, print_result
-from shoal.runtime.files import sha256_of
+from shoal.runtime.files import null_for_nan, sha256_of
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.units import counted
@@ -36,6 +37,13 @@ def _take_reading(options: dict[str, Any]) -> dict[str, Any]:
     return reading
 
 
+def _refuse_linkage(_ctx: click.Context, _param: click.Parameter, linkage: str | None) -> None:
+    if linkage is not None:
+        raise click.UsageError(
+            "--linkage belongs to releases of records; of a table, give the counts before noise with --secret"
+        )
+
+
 @click.command(
     "verify",
     cls=Command,
@@ -56,9 +64,10 @@ def _take_reading(options: dict[str, Any]) -> dict[str, Any]:
 @click.option(
     "--ledger", type=PATH, metavar="FILE", help="The ledger; what all tables of the same people cost."
 )
+@click.option("--linkage", hidden=True, expose_value=False, callback=_refuse_linkage)
 @input_options
 @output_options
-def verify(raw: str, folder: Path, secret: Path | None, ledger: Path | None, **options: Any) -> int:
+def verify(raw: str, folder: Path, **options: Any) -> int:
     """Check the table in the folder DIR against the raw data RAW, without trust in the folder.
 
     Zones, trips, bound and counts are recomputed; published less recomputed counts must be noise as stated.
@@ -66,7 +75,7 @@ def verify(raw: str, folder: Path, secret: Path | None, ledger: Path | None, **o
     output = OutputOptions.take(options)
     reading = _take_reading(options)
     with Bars(quiet=output.quiet) as bars:
-        result = verify_table(raw, folder, secret=secret, ledger=ledger, run=Run(progress=bars), **reading)
+        result = verify_table(raw, folder, run=Run(progress=bars), **options, **reading)
     verdict, manifest, promise = result.verdict, result.manifest, result.manifest.promise
     lines = [
         f"{verdict.word}: {counted(verdict.checked, 'cell')} checked of {manifest.table}, for "
@@ -115,26 +124,16 @@ def verify(raw: str, folder: Path, secret: Path | None, ledger: Path | None, **o
 @click.option("--seed", type=click.IntRange(min=0), metavar="S", help="Draw the same victims again.")
 @input_options
 @output_options
-def attack(
-    raw: str, folder: Path, earlier: Path | None, tries: int, threshold: int, seed: int | None, **options: Any
-) -> int:
+def attack(raw: str, folder: Path, seed: int | None, **options: Any) -> int:
     """Ask of the table in the folder DIR who is in it, with knowledge from RAW.
 
     Each adversary is compared with guessing, the promise, and exact counts with small cells hidden.
     """
     output = OutputOptions.take(options)
     reading = _take_reading(options)
+    rng, threshold = None if seed is None else Randomness.for_research(seed), options["threshold"]
     with Bars(quiet=output.quiet) as bars:
-        result = attack_table(
-            raw,
-            folder,
-            earlier=earlier,
-            tries=tries,
-            threshold=threshold,
-            rng=Randomness.from_system() if seed is None else Randomness.for_research(seed),
-            run=Run(progress=bars),
-            **reading,
-        )
+        result = attack_table(raw, folder, rng=rng, run=Run(progress=bars), **options, **reading)
     lines = []
     for game in result.games:
         bound = "nothing is promised" if game.bound is None else f"promised at most {game.bound:.1%}"
@@ -155,7 +154,7 @@ def attack(
                 f"guessing {paths.guessing:.1%}"
             )
     lines += [f"  note: {note}" for note in result.notes]
-    print_result(output.as_json, result.to_json(), lines, well=not result.breaks_promise)
+    print_result(output.as_json, asdict(result), lines, well=not result.breaks_promise)
     return int(result.breaks_promise)
 
 
@@ -184,8 +183,8 @@ def measure(raw: str, folder: Path, **options: Any) -> int:
         f"{one.cells:,} cells; {one.better} is better)"
         for one in result
     ]
-    document = {"table": read_table_manifest(folder).table, "measurements": [one.to_json() for one in result]}
-    print_result(output.as_json, document, lines)
+    figures = null_for_nan([asdict(one) for one in result])
+    print_result(output.as_json, {"table": read_table_manifest(folder).table, "measurements": figures}, lines)
     return 0
 
 
@@ -208,13 +207,8 @@ def publish(folder: Path, target: Path, form: str, as_json: bool, quiet: bool) -
     """Write the table in the folder DIR in another format, which shoal verify accepts as well."""
     rows = export_table(folder, target, form)
     files = {path.name: sha256_of(path) for path in sorted(target.iterdir())}
-    facts = {
-        "output": str(target),
-        "format": form,
-        "rows": rows,
-        "files": files,
-        "publishable": read_table_manifest(folder).publishable,
-    }
+    facts = {"output": str(target), "format": form, "rows": rows, "files": files}
+    facts["publishable"] = read_table_manifest(folder).publishable
     print_result(as_json, facts, [f"{rows:,} cells as {form} in {target}, {len(files)} files"])
     return 0
 

@@ -28,7 +28,14 @@ class Files:
 
 
 EXPORTED: Final = {"csv": "table.csv", "omx": "table.omx", "geopackage": "table.gpkg"}  # by format
-NUMBERS: Final = ("count", "estimate", "low", "high", "shown")  # the columns of numbers
+_MEANING: Final = {
+    "count": "the bounded count with its noise",
+    "estimate": "the number to work with",
+    "low": "lower end of the interval that holds the bounded count, scaled, in 95 % of the cells",
+    "high": "its upper end",
+    "shown": "the estimate to whole ones; empty where it is too uncertain to show",
+}
+NUMBERS: Final = tuple(_MEANING)  # the columns of numbers
 COVERAGE: Final = 0.95  # of the intervals ``low`` to ``high``
 STAND_IN: Final = "seeded stand-in, not for publication"  # the sampler of tables with a research seed
 MEASURED: Final = (
@@ -43,9 +50,7 @@ OF_TWO_ENDS: Final = (
 WORKDAY: Final = "workday"  # the day that may stand alone: other dates of the period count in no cell
 EACH_TRIP: Final = str(UNITS["trip"])  # the unit of protection of data in which nobody's id is read
 MOST_DELTA: Final = 1e-5
-OUTER_NOISE: Final = (
-    2  # the noise of outer zones has so many times the deviation of that of the zones in them
-)
+OUTER_NOISE: Final = 2  # the noise of outer zones has so many times the deviation of that of their zones
 STAYS: Final = ("0-15", "15-60", "60-240", "240+")  # minutes of a visit, each with its lower end
 STAY_STARTS_S: Final = (0, 900, 3600, 14400)
 NIGHT_BEGINS_MIN: Final = 20 * 60
@@ -220,15 +225,6 @@ def read_table_manifest(folder: Path) -> TableManifest:
         ) from error
     except ValueError as error:
         raise InputError(f"{path} is no manifest of a table: it is no JSON") from error
-
-
-_MEANING: Final = {
-    "count": "the bounded count with its noise",
-    "estimate": "the number to work with",
-    "low": "lower end of the interval that holds the bounded count, scaled, in 95 % of the cells",
-    "high": "its upper end",
-    "shown": "the estimate to whole ones; empty where it is too uncertain to show",
-}
 
 
 def package_of(folder: Path, manifest: TableManifest, form: str) -> dict[str, Any]:

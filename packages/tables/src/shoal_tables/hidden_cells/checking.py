@@ -234,9 +234,8 @@ class HiddenCells:
 
     def rows(self) -> dict[str, list[Any]]:
         """A column for each key, and ``low``, ``high`` and ``tight`` of each hidden cell."""
-        chosen = np.flatnonzero(
-            self.is_hidden | (False if self.losses is None else self.losses.low > 0)
-        ).tolist()
+        lost = False if self.losses is None else self.losses.low > 0
+        chosen = np.flatnonzero(self.is_hidden | lost).tolist()
         columns: dict[str, list[Any]] = {
             name: [self.cells[cell][place] for cell in chosen] for place, name in enumerate(self.columns)
         }

@@ -205,11 +205,8 @@ def clip(
         sums = np.zeros(len(groups), dtype=exact.dtype)
         np.add.at(sums, place, exact[inside])
         np.add.at(norms, np.searchsorted(unit[first], groups // outer.rules.n_cells), sums**2)
-    too_long = np.array(
-        [n2 * granularity**2 > (sensitivity * scale) ** 2 for n2 in norms.tolist()], dtype=np.bool_
-    )
-    lengths = np.diff(np.append(first, len(unit)))
-    long = np.repeat(too_long, lengths)
+    longest, lengths = (sensitivity * scale) ** 2, np.diff(np.append(first, len(unit)))
+    long = np.repeat([square * granularity**2 > longest for square in norms.tolist()], lengths)
     before = w * (granularity // scale)
     after = before.copy()
     w, norm = w[long], np.repeat(norms, lengths)[long]

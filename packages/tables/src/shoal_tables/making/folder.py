@@ -64,11 +64,10 @@ def write_parquet(table: pa.Table, target: Any) -> None:
 
 def write_zones(zones: ZoneSet, path: Path) -> None:
     """Write names, outer zones, weights and shapes of the zones as GeoParquet."""
-    kinds = sorted({shape.geom_type for shape in zones.shapes})
     crs = zones.statement.crs
     about = {
         "encoding": "WKB",
-        "geometry_types": kinds,
+        "geometry_types": sorted({shape.geom_type for shape in zones.shapes}),
         "crs": None if crs is None else CRS.from_user_input(crs).to_json_dict(),
         "bbox": [float(edge) for edge in shapely.total_bounds(zones.shapes)],
     }
@@ -87,11 +86,8 @@ def write_json(entries: dict[str, Any], path: Path) -> None:
 
 def digests_of(folder: Path) -> dict[Any, str]:
     """SHA-256 of each file of the folder that its manifest names."""
-    return {
-        name: sha256_of(folder / name)
-        for name in (Files.TABLE, Files.OUTER, Files.ZONES, Files.REPORT)
-        if (folder / name).exists()
-    }
+    names = (Files.TABLE, Files.OUTER, Files.ZONES, Files.REPORT)
+    return {name: sha256_of(folder / name) for name in names if (folder / name).exists()}
 
 
 def _cells(rules: Rules) -> dict[str, pa.Array]:

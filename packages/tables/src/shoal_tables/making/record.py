@@ -1,6 +1,6 @@
 """The record of a table: one page with promise, error, map, the ledger's state, and a place to sign."""
 
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -70,9 +70,11 @@ def meaning_in_words(rules: Rules, things: str) -> list[str]:
     }
     means = {"typical": "their mean, a typical day", "workday": "the mean of workdays"}
     which = means.get(rules.days[0], "each by itself") if len(rules.days) == 1 else "by kind or date"
-    days = f"Days: {rules.first_day} to {rules.last_day}, {which}; local time of {rules.time_zone}."
-    counted = _COUNTS[rules.table].format(things=things.capitalize())
-    sentences = [counted, zones_in_words[zones.kind], days]
+    sentences = [
+        _COUNTS[rules.table].format(things=things.capitalize()),
+        zones_in_words[zones.kind],
+        f"Days: {rules.first_day} to {rules.last_day}, {which}; local time of {rules.time_zone}.",
+    ]
     if zones.weights is not None:
         of = "zone of origin" if rules.table == "flows" else "zone"
         sentences.append(
@@ -99,7 +101,11 @@ def meaning_in_words(rules: Rules, things: str) -> list[str]:
 
 def draw_map(rules: Rules, promise: Promise, table: pa.Table, things: str) -> Drawing | None:
     """The published counts by zone, and the largest flows; None where zones have no extent."""
-    west, south, east, north, x, y = _places(rules)
+    shapes, place = (
+        _in_km(rules, rules.zones.shapes),
+        _in_km(rules, shapely.point_on_surface(rules.zones.shapes)),
+    )
+    west, south, east, north = shapely.total_bounds(shapes).tolist()
     x_axis, y_axis, height = axes.of_a_map("east, km", "north, km", (west, east), (south, north))
     codes = rules.codes()
     count = table["estimate"].to_numpy()
@@ -115,40 +121,37 @@ def draw_map(rules: Rules, promise: Promise, table: pa.Table, things: str) -> Dr
         certain = np.where(sums >= 2 * noise * weights, sums, 0)
         layers.append(density_cells(certain / square_km, (west, east), (south, north), things))
     elif statement.kind != "cells":
-        layers.append(_outlines(rules))
+        layers.append(_outlines(shapes))
     if rules.table == "flows":
         shown = table["shown"].fill_null(0).to_numpy()
         largest = np.argsort(-shown, kind="stable")[:MOST_LINES]
         largest = largest[shown[largest] > 0]
-        a, b = codes["origin"][largest], codes["destination"][largest]
         if len(largest):
-            ends = (side.tolist() for side in (x[a], y[a], x[b], y[b]))
-            layers.append(Streets(lines=list(zip(*ends, strict=True))))
+            ends = [
+                shapely.get_coordinates(place[codes[name][largest]]) for name in ("origin", "destination")
+            ]
+            layers.append(Streets(lines=list(map(tuple, np.hstack(ends).tolist()))))
     return Drawing(x=x_axis, y=y_axis, in_km=True, layers=layers, height=height) if layers else None
 
 
-def _places(rules: Rules) -> tuple[float, float, float, float, Floats, Floats]:
-    """The bounds of all zones, and a point in each, in km of the plane."""
-    inside = shapely.point_on_surface(rules.zones.shapes)
-    x, y = _on_plane(rules, shapely.get_x(inside), shapely.get_y(inside))
-    corners = shapely.get_coordinates(rules.zones.shapes)
-    all_x, all_y = _on_plane(rules, corners[:, 0], corners[:, 1])
-    return float(all_x.min()), float(all_y.min()), float(all_x.max()), float(all_y.max()), x, y
+def _in_km(rules: Rules, shapes: Any) -> Any:
+    """Shapes on the plane, in km."""
+    crs, plane = rules.zones.statement.crs, rules.zones.plane
+
+    def moved(places: Floats) -> Floats:
+        x, y = places.T
+        if crs is not None and plane is not None and crs != plane:
+            x, y = transform(crs, plane, x, y)
+        return np.column_stack([x, y]) / 1000
+
+    return shapely.transform(shapes, moved)
 
 
-def _outlines(rules: Rules) -> Areas:
+def _outlines(shapes: Any) -> Areas:
     x: list[float | None] = []
     y: list[float | None] = []
-    for part in shapely.get_exterior_ring(shapely.get_parts(rules.zones.shapes)):
-        ring = shapely.get_coordinates(part)
-        ring_x, ring_y = _on_plane(rules, ring[:, 0], ring[:, 1])
-        x += [*ring_x.tolist(), None]
-        y += [*ring_y.tolist(), None]
+    for ring in shapely.get_exterior_ring(shapely.get_parts(shapes)):
+        ring_x, ring_y = shapely.get_coordinates(ring).T.tolist()
+        x += [*ring_x, None]
+        y += [*ring_y, None]
     return Areas(name="zones", x=x, y=y, number=1, filled=False)
-
-
-def _on_plane(rules: Rules, x: Floats, y: Floats) -> tuple[Floats, Floats]:
-    crs, plane = rules.zones.statement.crs, rules.zones.plane
-    if crs is not None and plane is not None and crs != plane:
-        x, y = transform(crs, plane, x, y)
-    return x / 1000, y / 1000

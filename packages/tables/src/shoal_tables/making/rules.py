@@ -320,9 +320,9 @@ def hours_of(text: str) -> Hours:
     """
     hours = []
     for part in text.split(","):
-        begin, dash, end = part.strip().partition("-")
+        begin, _, end = part.strip().partition("-")
         try:
-            hours.append((_minute(begin), _minute(end if dash else "")))
+            hours.append((_minute(begin), _minute(end)))
         except ValueError as error:
             raise MisuseError(
                 f"--hours {text} is not understood at '{part}'; write for example 6-10,10-16"

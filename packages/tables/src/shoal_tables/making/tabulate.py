@@ -164,12 +164,13 @@ def tabulate(
         entry = balance = None
         if ledger is not None:
             entry = ledger.spend(cost)  # from here on it is spent, whatever happens
-        noisy = _noisy(counts, rules, promise, rng)
-        promise = with_totals(promise, exact.totals, rng)
-        drawn = noisy
-        if promise.totals is not None:
-            drawn = np.append(noisy, [promise.totals.before, promise.totals.after])
-        digest = sha256(drawn.astype("<i8").tobytes()).hexdigest()
+        parts = [  # one bound and one rho hold for zones and outer zones together
+            add_noise(counts[one.cells], one.noise * promise.sigma, one.noise * promise.sensitivity, rng)
+            for one in rules.levels
+        ]
+        noisy, promise = np.concatenate(parts), with_totals(promise, exact.totals, rng)
+        totals = [] if promise.totals is None else [promise.totals.before, promise.totals.after]
+        digest = sha256(np.append(noisy, totals).astype("<i8").tobytes()).hexdigest()
         if entry is not None and ledger is not None:
             ledger.bind(entry, digest)
             balance = ledger.balance()
@@ -233,8 +234,7 @@ def count(
         )
     cut = 1 - float(sums[1]) / float(sums[0])
     notes = (*rules.zones.notes, *([_words_of_cut(cut)] if cut > _MUCH else []), *people.intake.notes)
-    intake = people.intake
-    return Counts(counts=counts, totals=totals, promise=promise, intake=intake, cut=cut, notes=notes)
+    return Counts(counts=counts, totals=totals, promise=promise, intake=people.intake, cut=cut, notes=notes)
 
 
 def _words_of_cut(cut: float) -> str:
@@ -249,23 +249,13 @@ def tally_people(stored: Path, rules: Rules, promise: Promise, span: slice) -> T
     return tally(StoredPeople.open(stored).load(np.arange(span.start, span.stop)), rules, promise)
 
 
-def _noisy(counts: Integers, rules: Rules, promise: Promise, rng: Randomness) -> Integers:
-    """Counts of zones, then of outer zones, with noise; one bound and one rho hold for both together."""
-    parts = [
-        add_noise(counts[one.cells], one.noise * promise.sigma, one.noise * promise.sensitivity, rng)
-        for one in rules.levels
-    ]
-    return np.concatenate(parts)
-
-
 def with_totals(promise: Promise, totals: Integers, rng: Randomness) -> Promise:
     """The promise with noisy totals."""
     if promise.totals is None:
         return promise
     before, after = add_noise(totals, promise.totals.sigma, promise.totals.sensitivity, rng).tolist()
-    return promise.model_copy(
-        update={"totals": promise.totals.model_copy(update={"before": before, "after": after})}
-    )
+    noisy = promise.totals.model_copy(update={"before": before, "after": after})
+    return promise.model_copy(update={"totals": noisy})
 
 
 def require_reading(reading: Reading, rules: Rules) -> Reading:

@@ -48,9 +48,8 @@ class ZoneSet:
         self._require_each(path, weight_of, "weight")
         statement = self.statement.model_copy(update={"weights": path.name})
         notes = (*self.notes, f"stated errors and limits are from before the weights of {path.name}")
-        return replace(
-            self, statement=statement, weights=tuple(weight_of[name] for name in self.names), notes=notes
-        )
+        weights = tuple(weight_of[name] for name in self.names)
+        return replace(self, statement=statement, weights=weights, notes=notes)
 
     def nested_by(self, path: Path) -> "ZoneSet":
         """The zones in the outer zones of a CSV or Parquet file with the columns ``zone`` and ``parent``."""
@@ -168,16 +167,15 @@ def grid_zones(side_m: float, area: Area, plane: str | None = None) -> ZoneSet:
     west, south, east, north = area if crs is None else _bounds_on(crs, area)
     x0, y0 = int(np.floor(west)), int(np.floor(south))
     columns, rows = max(1, int(-(-(east - x0) // side))), max(1, int(-(-(north - y0) // side)))
-    require_zones(columns * rows)
-    row, column = np.divmod(np.arange(columns * rows), columns)
+    n = columns * rows
+    require_zones(n)
+    row, column = np.divmod(np.arange(n), columns)
     left, low = x0 + column * side, y0 + row * side
-    statement = Zones(
-        kind="grid", n_zones=columns * rows, crs=crs, side_m=side, x0=x0, y0=y0, columns=columns, rows=rows
-    )
+    statement = Zones(kind="grid", n_zones=n, crs=crs, side_m=side, x0=x0, y0=y0, columns=columns, rows=rows)
     return ZoneSet(
         statement=statement,
         plane=crs,
-        names=tuple(f"r{r}c{c}" for r, c in zip(row.tolist(), column.tolist(), strict=True)),
+        names=tuple(f"r{r}c{c}" for r in range(rows) for c in range(columns)),
         shapes=shapely.box(left, low, left + side, low + side),
     )
 
@@ -397,6 +395,4 @@ def _require_apart(path: Path, shapes: Any, names: Sequence[str]) -> None:
 def _gaps(shapes: Any) -> tuple[str, ...]:
     union = shapely.union_all(shapes)
     holes = sum(int(shapely.get_num_interior_rings(part)) for part in shapely.get_parts(union))
-    if not holes:
-        return ()
-    return (f"the zones leave {holes} gaps between them; people there count in no zone",)
+    return (f"the zones leave {holes} gaps between them; people there count in no zone",) if holes else ()

@@ -29,11 +29,6 @@ class Measurement:
     better: str
     cells: int
 
-    def to_json(self) -> dict[str, Any]:
-        """As ``shoal measure --json`` prints it."""
-        value = None if np.isnan(self.value) else self.value
-        return {**vars(self), "value": value}
-
 
 def measure_table(
     raw: Any, folder: str | Path, *, run: Run | None = None, **reading: Any

@@ -24,6 +24,8 @@ UNSEEN: Final = (
     "counts the same, the words of the record beside its numbers and its promise"
 )
 _SURELY: Final = 3.89  # deviations of a normal number, with one in ten thousand beyond them
+_WITHOUT_BOUND: Final = "contributions were added up without the stated bound"
+_BY_DAY: Final = "the bound was applied to each day alone"
 _UNCOUNTABLE: Final = {"cells-differ", "columns-differ", "days-differ", "granularity-differs"}
 
 
@@ -70,7 +72,8 @@ def verify_table(
     zones = read_zones(folder)
     wrong_zones = list(zone_findings(zones, manifest))
     levels = read_levels(folder, manifest, zones)
-    table, cells, findings = levels[0].table, levels[0].cells, findings + wrong_zones
+    table, cells = levels[0].table, levels[0].cells
+    findings += wrong_zones
     if not wrong_zones:
         findings += [finding for level in levels for finding in files.cell_findings(level, NUMBERS)]
     with people_on_disk(raw, statements.reading_of(manifest, **reading), run or Run()) as people:
@@ -84,12 +87,9 @@ def verify_table(
             words = f"one unit is {intake.unit_of_protection}, but the manifest states another unit"
             findings.append(Finding("unit-differs", words))
         if wrong_zones or any(finding.kind in _UNCOUNTABLE for finding in findings):
-            verdict = Verdict.of(findings, checked=table.num_rows)
-            return TableVerification(verdict, manifest, intake, 0, 0)
-        findings += [
-            *files.record_findings(folder, manifest, table),
-            *files.leak_findings(folder, zones, people),
-        ]
+            return TableVerification(Verdict.of(findings, checked=table.num_rows), manifest, intake, 0, 0)
+        findings += files.record_findings(folder, manifest, table)
+        findings += files.leak_findings(folder, zones, people)
         counted = recount(people, manifest, zones)
     if manifest.zones.kind == "grid" and counted.corner == (manifest.zones.x0, manifest.zones.y0):
         words = "the grid begins at the least x and the least y of the samples"
@@ -134,10 +134,9 @@ def _secret(path: Path, folder: Path, cells: Cells, counted: Recount) -> tuple[I
         return before, findings
     kind, words = "counts-differ", f"{wrong:,} counts before noise do not follow from the raw data"
     if np.array_equal(before, counted.unbounded):
-        kind, words = "bound-not-applied", "contributions were added up without the stated bound"
+        kind, words = "bound-not-applied", _WITHOUT_BOUND
     elif np.array_equal(before, counted.bounded_by_day):
-        kind = "bound-by-day"
-        words = "the bound was applied to each day alone; a person has as many bounds as days"
+        kind, words = "bound-by-day", f"{_BY_DAY}; a person has as many bounds as days"
     elif (before >= counted.counts).all():
         kind = "counts-too-large"
         words = f"{wrong:,} cells count more than bounded contributions, each unit once"
@@ -151,12 +150,11 @@ def _noise(
     if not of_noise or not np.array_equal(before, counted.counts):
         return of_noise
     for kind, counts, words in (
-        ("bound-not-applied", counted.unbounded, "contributions were added up without the stated bound"),
-        ("bound-by-day", counted.bounded_by_day, "the bound was applied to each day alone"),
+        ("bound-not-applied", counted.unbounded, _WITHOUT_BOUND),
+        ("bound-by-day", counted.bounded_by_day, _BY_DAY),
     ):
-        if not np.array_equal(counts, before) and not _against(
-            published, counts, counted.outer, levels, promise
-        ):
+        other = not np.array_equal(counts, before)
+        if other and not _against(published, counts, counted.outer, levels, promise):
             return [Finding(kind, words)]
     return of_noise
 
@@ -169,14 +167,14 @@ def _against(
     noise = published - before
     tested = [
         NoisyCells(
-            before[level.place],
-            noise[level.place],
-            level.cells.keys,
-            promise.sigma * level.noise,
+            before[one.place],
+            noise[one.place],
+            one.cells.keys,
+            promise.sigma * one.noise,
             promise.granularity,
-            promise.half_width * level.noise,
+            promise.half_width * one.noise,
         )
-        for level in levels
+        for one in levels
     ]
     findings = [finding for cells in tested for finding in noise_findings(cells, len(levels))]
     return findings if len(levels) == 1 else [*findings, *shared_findings(tested[0], tested[1], outer)]

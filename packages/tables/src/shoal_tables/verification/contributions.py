@@ -16,6 +16,7 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
 from shoal.errors import InputError
 from shoal.io.disk.storing import store_people
@@ -71,12 +72,8 @@ def _samples(original: Trajectories, manifest: TableManifest, zones: ZoneFile) -
         same_unit &= date[1:] == date[:-1]
     same_piece = same_unit & (np.diff(t) <= manifest.longest_gap_s)
     zone = zone_of_points(x, y, manifest, zones)
-    unit, piece = (_numbered(same, len(t)) for same in (same_unit, same_piece))
+    unit, piece = (np.append(0, np.cumsum(~same))[: len(t)] for same in (same_unit, same_piece))
     return Samples(t=t, x=x, y=y, zone=zone, date=date, minute=minute, unit=unit, piece=piece)
-
-
-def _numbered(same: Any, n: int) -> Integers:
-    return np.concatenate([[0], np.cumsum(~same)])[:n].astype(np.int64)
 
 
 def _offset_s(t: Integers, zone: str | None) -> Integers:
@@ -156,6 +153,14 @@ def outer_cells(manifest: TableManifest, zones: ZoneFile) -> Integers:
     return np.asarray(numbers[tuple(places)])
 
 
+def sums_over(outer: Integers, n: int) -> Any:
+    """The sparse matrix [n, cells] by which n cells of outer zones add up cells."""
+    inside = np.flatnonzero(outer != OUTSIDE)
+    return sparse.csr_array(
+        (np.ones(len(inside), dtype=np.int64), (outer[inside], inside)), shape=(n, len(outer))
+    )
+
+
 def added_up(counts: npt.NDArray[Any], outer: Integers) -> npt.NDArray[Any]:
     """Counts of all cells, then those of the cells of outer zones, which add them up."""
     inside = outer != OUTSIDE
@@ -183,12 +188,10 @@ def _flows(samples: Samples, frame: Frame, manifest: TableManifest) -> Contribut
     return _counted(frame.in_hours(samples, begin[counted], a, b - (b > a)))
 
 
-def _trips_between_stays(
-    samples: Samples, radius_m: int, least_s: int
-) -> tuple[Integers, Integers, Integers]:
+def _trips_between_stays(samples: Samples, radius_m: int, least_s: int) -> list[Integers]:
     """For each trip, the last sample of the stay it begins at, its origin and its destination."""
     t, x, y, piece = (one.tolist() for one in (samples.t, samples.x, samples.y, samples.piece))
-    begins, origins, destinations = [], [], []
+    found: list[tuple[int, int, int]] = []
     anchor, previous = 0, None  # the last stay of this piece: its zone and its last sample
     for sample in range(1, len(t) + 1):
         ended = sample == len(t) or piece[sample] != piece[anchor]
@@ -197,12 +200,10 @@ def _trips_between_stays(
         if t[sample - 1] - t[anchor] >= least_s:
             zone = int(samples.zone[anchor])
             if previous is not None:
-                begins.append(previous[1])
-                origins.append(previous[0])
-                destinations.append(zone)
+                found.append((previous[1], previous[0], zone))
             previous = (zone, sample - 1)
         anchor, previous = sample, None if ended else previous
-    return tuple(np.array(one, dtype=np.int64) for one in (begins, origins, destinations))  # type: ignore[return-value]  # three
+    return list(np.array(found, dtype=np.int64).reshape(-1, 3).T)
 
 
 def _dwell(samples: Samples, frame: Frame, _: TableManifest) -> Contributions:

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from pyproj import CRS
 from pyproj.exceptions import CRSError
-from scipy import sparse, special
+from scipy import special
 
 from shoal.errors import InputError
 from shoal.model.people_on_disk import StoredPeople
@@ -26,8 +26,9 @@ from shoal.verification.leaks.identifiers import searchable_text
 from shoal.verification.leaks.raw_identifiers import RawIdentifiers
 from shoal_tables.definition.manifest import NUMBERS, Files, Promise, TableManifest, read_table_manifest
 from shoal_tables.verification import zones as of_zones
+from shoal_tables.verification.contributions import sums_over
 from shoal_tables.verification.statements import guessing_share
-from shoal_tables.verification.zones import OUTSIDE, Level, ZoneFile
+from shoal_tables.verification.zones import Level, ZoneFile
 
 _MOST_COUNTED: Final = 1 << 53
 _SPURIOUS: Final = 0.05
@@ -297,9 +298,7 @@ def agreeing(
 ) -> tuple[Floats, Floats]:
     """Sums over zones and counts of outer zones, averaged by precision; zones share the rest by variance."""
     (numbers, squares), (direct, square) = of_zones, of_outer
-    inside = np.flatnonzero(outer != OUTSIDE)
-    places = (np.ones(len(inside)), (outer[inside], inside))
-    sums = sparse.csr_array(places, shape=(len(direct), len(outer)))
+    sums = sums_over(outer, len(direct))
     total, variance = sums @ numbers, sums @ squares
     share = variance / np.where(variance + square > 0, variance + square, 1)  # of what was counted directly
     best = share * direct + (1 - share) * total

@@ -104,15 +104,13 @@ def normal_scores(cells: NoisyCells) -> Floats:
     beyond = tail[size + 1] + uniform * mass[size]
     z = np.where(noise > 0, 1.0, -1.0) * -special.ndtri(np.clip(beyond, 1e-320, 0.5 + mass[0]))
     below = 0.5 - mass[0] / 2 + uniform * mass[0]
-    scores: Floats = np.where(noise == 0, special.ndtri(below), z)
-    return scores
+    return np.asarray(np.where(noise == 0, special.ndtri(below), z))
 
 
 def _scale(z: Floats, _: NoisyCells) -> Iterator[Outcome]:
     probability, ratio = _of_squares(z)
-    yield Outcome(
-        "noise-scale", probability, f"the noise has {ratio:.3g} times the stated standard deviation"
-    )
+    words = f"the noise has {ratio:.3g} times the stated standard deviation"
+    yield Outcome("noise-scale", probability, words)
     mean = float(z.sum() / np.sqrt(len(z)))
     yield Outcome("noise-mean", _two_sided(mean), "the noise is not centered on zero")
 
@@ -143,10 +141,8 @@ def _scale_by_key(z: Floats, cells: NoisyCells) -> Iterator[Outcome]:
     for name, codes in cells.keys.items():
         squares, sizes = np.bincount(codes, z * z), np.bincount(codes)
         used = sizes > 0
-        low = stats.chi2.cdf(squares[used], sizes[used])
-        high = stats.chi2.sf(squares[used], sizes[used])
-        groups = int(used.sum())
-        probability = float(min(2 * groups * min(low.min(), high.min()), 1.0))
+        low, high = stats.chi2.cdf(squares[used], sizes[used]), stats.chi2.sf(squares[used], sizes[used])
+        probability = float(min(2 * used.sum() * min(low.min(), high.min()), 1.0))
         words = f"the noise of the cells of one {name} has not the stated standard deviation"
         yield Outcome("noise-scale-by-key", probability, words)
 
@@ -169,8 +165,7 @@ def _repetition(z: Floats, cells: NoisyCells) -> Iterator[Outcome]:
         cycles = n // np.gcd(np.arange(1, n // 2 + 1), n)
         yield Outcome("noise-repeated", _of_lags(products, cycles, n), words)
         half = n // 2
-        turned_around = abs(float(z[:half] @ z[::-1][:half]))
-        yield Outcome("noise-repeated", _tail_of_pairs(turned_around, half), words)
+        yield Outcome("noise-repeated", _tail_of_pairs(abs(float(z[:half] @ z[::-1][:half])), half), words)
     if "origin" in cells.keys:
         origin, destination, *further = cells.keys.values()
         back = np.lexsort((*reversed(further), origin, destination))  # the place of each flow's opposite
@@ -185,8 +180,7 @@ def _sharing(z: Floats, cells: NoisyCells) -> Iterator[Outcome]:
         used = sizes > 0
         total = float((np.bincount(group, z)[used] ** 2 / sizes[used]).sum())
         probability = float(stats.chi2.sf(total, int(used.sum())))
-        words = f"cells that agree in {' and '.join(names)} share noise"
-        yield Outcome("noise-shared", probability, words)
+        yield Outcome("noise-shared", probability, f"cells that agree in {' and '.join(names)} share noise")
     codes, n = list(cells.keys.values()), len(z)
     grid = np.zeros([int(one.max()) + 1 for one in codes])
     grid[tuple(codes)] = z
@@ -224,10 +218,8 @@ def _dependence(z: Floats, cells: NoisyCells) -> Iterator[Outcome]:
         directions["the counts of the next cells"] = np.roll(counts, -1)
         directions["the counts of the cells before"] = np.roll(counts, 1)
     for names, group in _groupings(cells.keys):
-        sizes = np.maximum(np.bincount(group), 1)
-        directions[f"the counts of the same {' and '.join(names)}"] = (np.bincount(group, counts) / sizes)[
-            group
-        ]
+        means = np.bincount(group, counts) / np.maximum(np.bincount(group), 1)
+        directions[f"the counts of the same {' and '.join(names)}"] = means[group]
     for name, direction in directions.items():
         centered = direction - direction.mean()
         length = float(np.sqrt(centered @ centered))

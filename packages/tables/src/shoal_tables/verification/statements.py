@@ -130,10 +130,8 @@ def _of_days(manifest: TableManifest) -> Iterator[Statement]:
     overlap = any(begin >= end for begin, end in hours) or any(
         one[1] > two[0] for one, two in pairwise(hours)
     )
-    words = "hours overlap or end before they begin; a person would count twice"
-    yield overlap, "hours-overlap", words
-    has_hours = manifest.table in ("presence", "flows")
-    yield has_hours and not hours, "hours-overlap", "the table has no hours"
+    yield overlap, "hours-overlap", "hours overlap or end before they begin; a person would count twice"
+    yield "hour" in manifest.columns and not hours, "hours-overlap", "the table has no hours"
     granularity = manifest.promise.granularity
     yield (
         granularity % Frame.of(manifest).common_multiple or granularity > _FINEST,
@@ -198,10 +196,9 @@ def _of_kinds(manifest: TableManifest) -> Iterator[Statement]:
     for_stays = trips is not None and trips.definition == "zones" and (trips.radius_m or trips.least_s)
     words = "a trip is defined in flows alone, its stays where it goes between them"
     yield (trips is not None) != flows or for_stays, "trips-differ", words
-    has_hours = flows or manifest.table == "presence"
-    further = manifest.day_of or manifest.promise.totals
-    none_such = (manifest.hours and not has_hours) or (homes and further)
-    yield none_such, "days-differ", "hours, days or totals are stated that such a table has none of"
+    words = "hours, days or totals are stated that such a table has none of"
+    yield manifest.hours and "hour" not in manifest.columns, "days-differ", words
+    yield homes and (manifest.day_of or manifest.promise.totals), "days-differ", words
     words = "a table of homes counts people, and its unit is not the person"
     yield homes and manifest.unit != "person", "unit-differs", words
 
@@ -226,17 +223,22 @@ def ledger_findings(path: Path, manifest: TableManifest) -> Iterator[Finding]:
     if units - {None, manifest.unit_of_protection}:  # tables of older versions did not say theirs
         yield Finding("unit-differs", "the ledger adds up tables of other units than this one")
     paid = [row for row in costs if row["entry"] == manifest.ledger.entry]
-    yield from _entry_findings(paid, manifest, people[0][1])
-    yield from _total_findings(people[0], costs)
-
-
-def _entry_findings(paid: list[dict[str, Any]], manifest: TableManifest, unit: str) -> Iterator[Finding]:
+    _, unit, budget, delta = people[0]
     stated = manifest.promise.model_dump(include={"sigma", "sensitivity", "granularity"})
     stated |= {"kind": manifest.table, "unit": manifest.unit, "counts_sha256": manifest.counts_sha256}
     if not paid:
         yield Finding("not-in-ledger", "the ledger has no entry for this table")
     elif not stated.items() <= paid[0].items() or paid[0]["rho"] < _cost(manifest, unit) * (1 - 1e-9):
         yield Finding("ledger-differs", "the ledger's entry paid for another draw, noise, unit or bound")
+    if any(row["rho"] < rho_of(row["sensitivity"], row["sigma"]) * (1 - 1e-9) for row in costs):
+        yield Finding(
+            "ledger-differs", "an entry of the ledger costs less than its own sigma and sensitivity"
+        )
+    total = sum(row["rho"] for row in costs)
+    epsilon = epsilon_of(total, delta) if total else 0.0
+    if epsilon > budget * (1 + 1e-6):
+        words = f"all tables in the ledger cost epsilon {epsilon:.4g}; the budget is {budget:.4g}"
+        yield Finding("over-budget", words)
 
 
 def _cost(manifest: TableManifest, unit: str) -> float:
@@ -248,15 +250,3 @@ def _cost(manifest: TableManifest, unit: str) -> float:
     dates = len(manifest.day_of)
     apart = len(set(manifest.day_of.values())) == dates
     return counts * dates ** (1 if apart else 2) + both * dates**2
-
-
-def _total_findings(people: Any, costs: list[dict[str, Any]]) -> Iterator[Finding]:
-    _, _, budget, delta = people
-    if any(row["rho"] < rho_of(row["sensitivity"], row["sigma"]) * (1 - 1e-9) for row in costs):
-        words = "an entry of the ledger costs less than its own sigma and sensitivity"
-        yield Finding("ledger-differs", words)
-    total = sum(row["rho"] for row in costs)
-    epsilon = epsilon_of(total, delta) if total else 0.0
-    if epsilon > budget * (1 + 1e-6):
-        words = f"all tables in the ledger cost epsilon {epsilon:.4g}; the budget is {budget:.4g}"
-        yield Finding("over-budget", words)

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import shapely
 from pyarrow import csv, parquet
@@ -24,6 +23,7 @@ from shoal_tables.definition import manifest as terms
 from shoal_tables.definition.manifest import Files, TableManifest
 
 OUTSIDE: Final = -1
+_HALF: Final = np.float64(0.5)  # of a meter: the middle of a position
 
 
 @dataclass(frozen=True)
@@ -65,19 +65,11 @@ def read_zones(folder: Path) -> ZoneFile:
 
 def zone_of_points(x: Integers, y: Integers, manifest: TableManifest, zones: ZoneFile) -> Integers:
     """Find the number of the zone of each point in whole meters of the plane, or OUTSIDE."""
-    kind = manifest.zones.kind
-    if kind == "grid":
+    if manifest.zones.kind == "grid":
         return _in_grid(x, y, manifest)
+    find = {"cells": _at_cells, "h3": _in_h3, "polygons": _in_polygons}[manifest.zones.kind]
     points, back = np.unique(np.stack([x, y], axis=1), axis=0, return_inverse=True)
-    first, second = points[:, 0], points[:, 1]
-    middle: tuple[Floats, Floats] = (first.astype(np.float64) + 0.5, second.astype(np.float64) + 0.5)
-    if kind == "cells":
-        zone = _at_cells(first, second, manifest, zones.geometries)
-    elif kind == "h3":
-        zone = _in_h3(*middle, manifest, zones.names)
-    else:
-        zone = _in_polygons(*middle, manifest, zones.geometries)
-    return zone[back.ravel()]
+    return find(points[:, 0], points[:, 1], manifest, zones)[back.ravel()]
 
 
 def _in_grid(x: Integers, y: Integers, manifest: TableManifest) -> Integers:
@@ -94,9 +86,8 @@ def _in_grid(x: Integers, y: Integers, manifest: TableManifest) -> Integers:
 def zone_findings(zones: ZoneFile, manifest: TableManifest) -> Iterator[Finding]:
     """Find zones that are not those of the manifest."""
     names, grid = zones.names, manifest.zones
-    squares = tuple(
-        f"r{row}c{column}" for row in range(grid.rows or 0) for column in range(grid.columns or 0)
-    )
+    rows, columns = range(grid.rows or 0), range(grid.columns or 0)
+    squares = tuple(f"r{row}c{column}" for row in rows for column in columns)
     if len(names) != grid.n_zones or len(set(names)) < len(names):
         yield Finding("zones-differ", "zones.parquet has other zones than the manifest states, or one twice")
     elif grid.kind == "grid" and names != squares:
@@ -131,13 +122,14 @@ def _shapes_of(names: tuple[str, ...], manifest: TableManifest) -> Any:
     return np.array([shapely.Polygon(ring) for ring in rings], dtype=object)
 
 
-def _in_polygons(x: Floats, y: Floats, manifest: TableManifest, geometries: list[Any]) -> Integers:
+def _in_polygons(west: Integers, south: Integers, manifest: TableManifest, zones: ZoneFile) -> Integers:
+    x, y = west + _HALF, south + _HALF
     if manifest.plane is not None and manifest.zones.crs is not None:
         x, y = transform(manifest.plane, manifest.zones.crs, x, y)
     zone = np.full(len(x), OUTSIDE, dtype=np.int64)
-    for number, polygon in enumerate(shapely.from_wkb(geometries)):
-        west, south, east, north = polygon.bounds
-        near = np.flatnonzero((zone == OUTSIDE) & (x >= west) & (x <= east) & (y >= south) & (y <= north))
+    for number, polygon in enumerate(shapely.from_wkb(zones.geometries)):
+        x0, y0, x1, y1 = polygon.bounds
+        near = np.flatnonzero((zone == OUTSIDE) & (x >= x0) & (x <= x1) & (y >= y0) & (y <= y1))
         shapely.prepare(polygon)
         inside = shapely.intersects_xy(polygon, x[near], y[near])
         zone[near[inside]] = number
@@ -150,22 +142,19 @@ def _h3() -> Any:
     return h3
 
 
-def _in_h3(x: Floats, y: Floats, manifest: TableManifest, names: tuple[str, ...]) -> Integers:
+def _in_h3(x: Integers, y: Integers, manifest: TableManifest, zones: ZoneFile) -> Integers:
     h3 = _h3()
     if manifest.plane is None or manifest.zones.resolution is None:
         raise InputError("manifest.json states H3 zones without a plane or a resolution")
-    lon, lat = transform(manifest.plane, WGS84, x, y)
-    number = {name: zone for zone, name in enumerate(names)}
-    cells = (
-        h3.latlng_to_cell(a, b, manifest.zones.resolution)
-        for a, b in zip(lat.tolist(), lon.tolist(), strict=True)
-    )
+    lon, lat = transform(manifest.plane, WGS84, x + _HALF, y + _HALF)
+    number = {name: zone for zone, name in enumerate(zones.names)}
+    places = zip(lat.tolist(), lon.tolist(), strict=True)
+    cells = (h3.latlng_to_cell(*place, manifest.zones.resolution) for place in places)
     return np.array([number.get(cell, OUTSIDE) for cell in cells], dtype=np.int64)
 
 
-def _at_cells(x: Integers, y: Integers, manifest: TableManifest, geometries: list[Any]) -> Integers:
-    places: npt.NDArray[Any] = shapely.get_coordinates(shapely.from_wkb(geometries))
-    first, second = places[:, 0], places[:, 1]
+def _at_cells(x: Integers, y: Integers, manifest: TableManifest, zones: ZoneFile) -> Integers:
+    first, second = shapely.get_coordinates(shapely.from_wkb(zones.geometries)).T
     if manifest.plane is not None and manifest.zones.crs is not None:
         first, second = transform(manifest.zones.crs, manifest.plane, first, second)
     corners = zip(np.floor(first).astype(int).tolist(), np.floor(second).astype(int).tolist(), strict=True)
@@ -274,9 +263,8 @@ def export_findings(folder: Path, manifest: TableManifest) -> Iterator[Finding]:
     try:
         listed = json.loads((folder / Files.PACKAGE).read_bytes(), object_pairs_hook=require_unique_keys)
     except (OSError, ValueError, RecursionError) as error:
-        raise InputError(
-            f"{folder / Files.PACKAGE} does not list the files; export the table again"
-        ) from error
+        words = f"{folder / Files.PACKAGE} does not list the files; export the table again"
+        raise InputError(words) from error
     form = next(form for form, file in terms.EXPORTED.items() if file == name)
     if listed != terms.package_of(folder, manifest, form):
         yield Finding("changed-file", f"{Files.PACKAGE} says something else than the folder holds")
@@ -324,9 +312,8 @@ def _from_geopackage(path: Path, manifest: TableManifest) -> pa.Table:
     zones = parquet.ParquetFile(path.parent / "zones.parquet").read()
     if layers != ["table", "zones"] or names.tolist() != zones["zone"].to_pylist():
         raise ValueError("other layers or zones")
-    if not shapely.equals_exact(
-        shapely.from_wkb(shapes), shapely.from_wkb(zones["geometry"].to_pylist())
-    ).all():
+    drawn, stated = shapely.from_wkb(shapes), shapely.from_wkb(zones["geometry"].to_pylist())
+    if not shapely.equals_exact(drawn, stated).all():
         raise ValueError("other shapes")
     columns = dict(zip(about["fields"], values, strict=True))
     shown = pa.array(np.asarray(columns["shown"], dtype=np.float64), from_pandas=True).cast(pa.int64())
