@@ -4,19 +4,13 @@ The public names, nothing else. Each is loaded when it is first used; ``__init__
 them and says where each lives.
 """
 
-import ast
 import sys
 from importlib import import_module
-from pathlib import Path
 from typing import Any, Final
 
-_HOME_OF: Final = {
-    row.name: each.module or ""
-    for each in ast.parse(Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8")).body
-    if isinstance(each, ast.ImportFrom)
-    for row in each.names
-}
+from shoal.runtime.stubs import homes_in
 
+_HOME_OF: Final = homes_in(__file__)
 _PACKAGE_OF: Final = {"tabulate": "shoal_tables"}
 
 __all__ = sorted(_HOME_OF)  # noqa: PLE0605  # the list is the stub's
