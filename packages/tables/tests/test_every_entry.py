@@ -3,7 +3,6 @@
 import copy
 import json
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,6 +18,7 @@ from shoal.model.intake import Reading
 from shoal.model.people_on_disk import StoredPeople
 from shoal_tables.definition.manifest import TableManifest, read_table_manifest
 from shoal_tables.verification import checking
+from shoal_tables.verification import contributions as recounting
 from shoal_tables.verification.statements import statement_findings
 from table_cases import AREA, city, make, polygons_of, rules_of
 
@@ -95,12 +95,11 @@ def test_no_entry_of_a_manifest_can_be_changed_but_those_of_one_list(
     manifest, stated = json.loads(path.read_text()), read_table_manifest(folder)
     by_reading: dict[str, StoredPeople] = {}
 
-    @contextmanager
-    def read_once(source: Any, reading: Reading, run: Any) -> Iterator[StoredPeople]:
+    def read_once(source: Any, reading: Reading, _folder: Path, run: Any) -> StoredPeople:
         key = json.dumps(asdict(reading), default=str)
         if key not in by_reading:
             by_reading[key] = store_people(source, reading, Path(scratch) / str(len(by_reading)), run)
-        yield by_reading[key]
+        return by_reading[key]
 
     def accepts(entries: dict[str, Any]) -> bool:
         path.write_text(json.dumps(entries, ensure_ascii=False))
@@ -112,7 +111,7 @@ def test_no_entry_of_a_manifest_can_be_changed_but_those_of_one_list(
         except ShoalError:
             return False
 
-    monkeypatch.setattr(checking, "people_on_disk", read_once)
+    monkeypatch.setattr(recounting, "store_people", read_once)
     monkeypatch.setattr(checking, "noise_findings", lambda *_: [])  # slow, and would find more
     with TemporaryDirectory() as scratch:
         assert checking.verify_table(raw, folder, **further).verdict.holds

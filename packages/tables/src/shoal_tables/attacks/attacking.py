@@ -28,8 +28,8 @@ from shoal_tables.verification.contributions import (
     sums_over,
     unit_vectors,
 )
-from shoal_tables.verification.files import numbers_of, published_integers, read_folder
-from shoal_tables.verification.statements import guessing_share, reading_of
+from shoal_tables.verification.files import published_integers, read_folder
+from shoal_tables.verification.statements import guessing_share
 
 _SURE = 0.95
 
@@ -189,9 +189,9 @@ def attack_table(
     """Play games of membership on a published table, with the raw data; earlier: before an erasure."""
     folder = Path(folder)
     manifest, zones, levels = read_folder(folder)
-    published = published_integers(numbers_of(levels), manifest.promise.granularity)[0]
+    published = published_integers(levels, manifest.promise.granularity)[0]
     noise = np.repeat([level.noise for level in levels], [level.cells.n for level in levels])
-    with people_on_disk(raw, reading_of(manifest, **reading), run or Run()) as people:
+    with people_on_disk(raw, manifest, run, **reading) as people:
         parts = list(unit_vectors(people, manifest, zones))
     everybody = {  # the fields of unit vectors by name, of all units together
         name: np.concatenate([np.zeros(0, dtype=np.int64), *(getattr(part, name) for part in parts)])
@@ -285,7 +285,7 @@ def _recover(
 
 def _erasure(folder: Path, published: Integers, victims: Victims, manifest: TableManifest) -> Game:
     before, _, levels = read_folder(folder)
-    counts = published_integers(numbers_of(levels), before.promise.granularity)[0]
+    counts = published_integers(levels, before.promise.granularity)[0]
     for name in ("table", "unit", "zones", "day_of", "hours"):
         if getattr(before, name) != getattr(manifest, name):
             raise InputError(

@@ -61,9 +61,8 @@ def make(source: str, chosen: Any, reading: dict[str, Any], shown: OutputOptions
         )
     if chosen.budget is not None and chosen.ledger is None:
         raise click.UsageError("--budget is the budget of a --ledger; name its file")
-    seed, ledger = chosen.research_seed, None
-    if chosen.ledger is not None:
-        ledger = Ledger(chosen.ledger, chosen.people, chosen.budget)
+    seed = chosen.research_seed
+    ledger = None if chosen.ledger is None else Ledger(chosen.ledger, chosen.people, chosen.budget)
     rng = None if seed is None else Randomness.for_research(seed)
     privacy = Privacy(epsilon=chosen.epsilon, delta=chosen.delta, bound=chosen.bound, ledger=ledger, rng=rng)
     with Bars(quiet=shown.quiet) as bars:
@@ -81,23 +80,25 @@ def make(source: str, chosen: Any, reading: dict[str, Any], shown: OutputOptions
             bars.say(f"note: {note}")
         if ledger is None:
             bars.say("note: no --ledger, so nothing counts what further tables of these people cost")
-    promise, publishable = made.manifest.promise, made.manifest.publishable
+    manifest, promise = made.manifest, made.manifest.promise
     error = promises.expected_error(promise)
     lines = [
         f"{chosen.output}: {rules.n_cells:,} cells of {rules.table}; {made.shown_cells:,} are certain "
         "enough to show",
-        promises.promise_in_words(
-            promise.epsilon, promise.delta, rules.unit, made.manifest.unit_of_protection
-        ),
+        promises.promise_in_words(promise.epsilon, promise.delta, rules.unit, manifest.unit_of_protection),
         promises.error_in_words(error, rules.table),
     ]
-    about = {"folder": str(chosen.output), "cells_shown": made.shown_cells, "publishable": publishable}
+    about = {
+        "folder": str(chosen.output),
+        "cells_shown": made.shown_cells,
+        "publishable": manifest.publishable,
+    }
     if ledger is not None:
         balance = ledger.balance()
         about |= {"spent": balance.spent, "budget": balance.budget}
         lines.append(f"ledger: epsilon {balance.spent:.3g} of {balance.budget:.3g} is spent")
     lines.append(f"{chosen.secret}: the counts before noise; keep it as safe as the raw data")
-    if not publishable:
+    if not manifest.publishable:
         lines.append("not for publication: made with a research seed")
     print_result(shown.as_json, _document(rules, [error], **about), lines)
     return 0

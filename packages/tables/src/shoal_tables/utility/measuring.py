@@ -14,7 +14,6 @@ from shoal.runtime.run import Run
 from shoal_tables.definition.manifest import TableManifest
 from shoal_tables.verification.contributions import added_up, people_on_disk, recount
 from shoal_tables.verification.files import read_folder, stated_scale
-from shoal_tables.verification.statements import reading_of
 
 _SIZES: Final = (10, 50, 100, 300, np.inf)
 
@@ -36,7 +35,7 @@ def measure_table(
     """Measure a table against the counts of the raw data without bound and noise."""
     folder = Path(folder)
     manifest, zones, levels = read_folder(folder)
-    with people_on_disk(raw, reading_of(manifest, **reading), run or Run()) as people:
+    with people_on_disk(raw, manifest, run, **reading) as people:
         counted = recount(people, manifest, zones)
     one = zones.weights_of(len(counted.counts)) / manifest.promise.granularity
     exact, bounded = (added_up(counts * one, counted.outer) for counts in (counted.unbounded, counted.counts))

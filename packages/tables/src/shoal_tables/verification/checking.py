@@ -76,7 +76,7 @@ def verify_table(
     findings += wrong_zones
     if not wrong_zones:
         findings += [finding for level in levels for finding in files.cell_findings(level, NUMBERS)]
-    with people_on_disk(raw, statements.reading_of(manifest, **reading), run or Run()) as people:
+    with people_on_disk(raw, manifest, run, **reading) as people:
         intake = people.intake
         findings += [
             Finding("reading-differs", f"the raw data was read with another {name} than the manifest states")
@@ -94,9 +94,7 @@ def verify_table(
     if manifest.zones.kind == "grid" and counted.corner == (manifest.zones.x0, manifest.zones.y0):
         words = "the grid begins at the least x and the least y of the samples"
         findings.append(Finding("zones-from-data", words))
-    published, wrong_numbers = files.published_integers(
-        files.numbers_of(levels), manifest.promise.granularity
-    )
+    published, wrong_numbers = files.published_integers(levels, manifest.promise.granularity)
     findings += [*wrong_numbers, *files.column_findings(levels, published, manifest, zones, counted.outer)]
     before = counted.counts
     if secret is not None:

@@ -6,7 +6,7 @@ Bound, rounding down and sums are in whole numbers.
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from math import isqrt, lcm, prod
 from pathlib import Path
@@ -51,10 +51,14 @@ class Samples:
 
 
 @contextmanager
-def people_on_disk(raw: Any, reading: Reading, run: Run) -> Iterator[StoredPeople]:
-    """Sort the raw data into a temporary folder, so that few people at a time are in memory."""
+def people_on_disk(
+    raw: Any, manifest: TableManifest, run: Run | None, **overrides: Any
+) -> Iterator[StoredPeople]:
+    """The raw data, read as the manifest says, in a temporary folder: few people at a time are in memory."""
+    settings = {"working_crs": manifest.plane, "cell_m": 1.0, "slot_s": 1.0, "snap": True, **overrides}
     with TemporaryDirectory(prefix="shoal-") as scratch:
-        yield store_people(raw, reading, Path(scratch) / "people", run)
+        reading = replace(Reading(**manifest.reading), **settings)
+        yield store_people(raw, reading, Path(scratch) / "people", run or Run())
 
 
 def _samples(original: Trajectories, manifest: TableManifest, zones: ZoneFile) -> Samples:
@@ -115,7 +119,7 @@ class Frame:
     @property
     def common_multiple(self) -> int:
         """L, of the numbers of dates in each day."""
-        return lcm(*map(int, self.n_dates)) if len(self.n_dates) else 1
+        return lcm(*self.n_dates.tolist())
 
     def cell(self, *codes: Any, date: Integers) -> Integers:
         """The cell of each event, by its numbers in the columns before the day, and its date."""

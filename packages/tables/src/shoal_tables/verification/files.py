@@ -207,9 +207,9 @@ def cell_findings(level: Level, numbers: Sequence[str]) -> Iterator[Finding]:
             return
 
 
-def published_integers(table: pa.Table, granularity: int) -> tuple[Integers, list[Finding]]:
+def published_integers(levels: Sequence[Level], granularity: int) -> tuple[Integers, list[Finding]]:
     """The published counts as integers, and those that are none."""
-    counts = np.array(table["count"].cast(pa.float64()).to_numpy(), dtype=np.float64)
+    counts = np.array(numbers_of(levels)["count"].cast(pa.float64()).to_numpy(), dtype=np.float64)
     bad = int((~(np.abs(counts) * granularity < _MOST_COUNTED)).sum())  # nan, too
     if bad:
         return np.zeros(len(counts), dtype=np.int64), [Finding("no-number", f"{bad:,} counts are no numbers")]

@@ -4,7 +4,6 @@ import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import replace
 from datetime import timedelta
 from functools import lru_cache
 from itertools import pairwise
@@ -90,12 +89,6 @@ _OF_ZONES: Final = {
 _OF_TRIPS: Final = {terms.OF_ONE_TRIP: (1, ("flows",)), terms.OF_TWO_ENDS: (2, ("presence", "dwell"))}
 """By the source of a bound of trips: the most cells in which a trip counts, and in which tables."""
 _OPENDP: Final = re.compile(r"opendp [0-9.]{1,20}")
-
-
-def reading_of(manifest: TableManifest, **overrides: Any) -> Reading:
-    """How the raw data must be read, by the manifest, but for ``overrides``."""
-    stated = Reading(**manifest.reading)
-    return replace(stated, working_crs=manifest.plane, cell_m=1.0, slot_s=1.0, snap=True, **overrides)
 
 
 def statement_findings(manifest: TableManifest) -> Iterator[Finding]:
