@@ -403,6 +403,16 @@ def test_an_absent_path_is_told_before_other_faults(words: str, city: Path, shoa
     assert outcome.err == "shoal: no file or folder absent; check the path\n"
 
 
+def test_a_series_that_is_not_there_is_told_before_anything_is_read(
+    city: Path, tmp_path: Path, shoal: Shoal
+) -> None:
+    outcome = shoal("anonymize", city, "--series", tmp_path / "absent", "--output", tmp_path / "r")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err.startswith(
+        f"shoal: {tmp_path / 'absent'} holds no series; check the path. --renew begins"
+    )
+
+
 def test_yes_where_a_settings_file_needs_a_value_is_said(city: Path, tmp_path: Path, shoal: Shoal) -> None:
     config, output = tmp_path / "study.toml", tmp_path / "r"
     config.write_text("k = true\n")

@@ -161,7 +161,7 @@ def test_digests_and_counts_are_those_of_the_files(tmp_path: Path) -> None:
     other = f"{REPORT_FILE} has another SHA-256 than the manifest gives; "
     assert told() == []
     assert told(sha256="0" * 64) == [
-        f"{RELEASE_FILE} has another SHA-256 than the manifest gives; expected 0000000000000000..."
+        f"{RELEASE_FILE} has another SHA-256 than the manifest gives; it has 0000000000000000..."
     ]
     assert told(records=3) == [f"{RELEASE_FILE} holds 3 records; the manifest says 2"]
     assert told(samples=3) == [f"{RELEASE_FILE} holds 3 samples; the manifest says 4"]
@@ -171,7 +171,7 @@ def test_digests_and_counts_are_those_of_the_files(tmp_path: Path) -> None:
         told()
     page.unlink()
     page.write_text("a page")
-    assert told() == [f"{other}expected {sha256_of(page)[:16]}..."]
+    assert told() == [f"{other}it has {sha256_of(page)[:16]}..."]
     assert told(manifest.model_copy(update={"report_sha256": sha256_of(page)})) == []
     page.unlink()
     page.mkdir()

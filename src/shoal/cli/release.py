@@ -347,6 +347,10 @@ class AnonymizeOptions(CommandOptions):
 
         place.require_free()
         require_outside(source, place.folder, *self.secrets, self.series_state)
+        if self.series_state is not None and not self.renew:
+            from shoal.series.state import require_series
+
+            require_series(self.series_state)
 
     def block_size(self, method: "Method", *, chooses_grid: bool) -> "int | MemoryBound | None":
         """The size of blocks, or the memory that decides it; None for everyone at once."""

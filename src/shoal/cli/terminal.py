@@ -16,7 +16,7 @@ from shoal.messages import write_requested_messages
 from shoal.runtime.compiling import COMPILING
 from shoal.runtime.staging import LISTENERS
 from shoal.runtime.timings import Pace, requested_progress_file
-from shoal.units import counted, show_s
+from shoal.units import counted, measured_s
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -105,7 +105,7 @@ class Bars:
         elif now - max(self._last_line, began) >= _PLAIN_LINE_EVERY_S:
             self._last_line = now
             left_s = pace.remaining_s(total, now)
-            rest = "" if left_s is None else f", about {show_s(round(left_s))} left"
+            rest = "" if left_s is None else f", about {measured_s(left_s)} left"
             share = 100 * done // max(total, 1)
             print(f"{label}: {share} %{rest}", file=sys.stderr, flush=True)  # noqa: T201  (of progress)
 

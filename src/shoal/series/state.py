@@ -131,8 +131,8 @@ class SeriesState:
         k: of a renewed series.
         """
         existed = folder.exists()
-        if not (renew or (folder / FACTS_FILE).exists() or (folder / _NEXT).exists()):
-            _read_facts(folder / FACTS_FILE)  # raises: no new folder for a path that is wrong
+        if not renew:
+            require_series(folder)
         with locked_folder(folder, "and run the same command again"):
             _finish_interrupted(folder)
             state = cls._renewed(folder, k) if renew else cls.read(folder)
@@ -217,6 +217,12 @@ class SeriesState:
         }
         self.members, self.facts = members, self.facts.model_copy(update=update)
         write_private(self.folder / _NEXT, self.facts.model_dump_json(indent=1))
+
+
+def require_series(folder: Path) -> None:
+    """Raise InputError where no series is, not even one that was interrupted."""
+    if not (folder / FACTS_FILE).exists() and not (folder / _NEXT).exists():
+        _read_facts(folder / FACTS_FILE)
 
 
 def _read_facts(path: Path) -> SeriesFacts:

@@ -127,11 +127,13 @@ def account_mismatches(original: Population, release: Release) -> Iterator[Findi
         for reading in (intake.reading, release.reading)
     ]
     if intake.unit_of_protection != release.unit_of_protection or screenings[0] != screenings[1]:
-        per_day, samples, days = screenings[0]
+        ours, theirs = (
+            f"per day: {per_day}, at least {samples} samples a day, on at least {days} days"
+            for per_day, samples, days in screenings
+        )
         message = (
-            f"the raw data was read as '{intake.unit_of_protection}' (per day: {per_day}, at least {samples} "
-            f"samples a day, on at least {days} days); the release says otherwise "
-            f"({', '.join(map(str, screenings[1]))})"  # its unit of protection may name a person
+            f"the raw data was read as '{intake.unit_of_protection}' ({ours}); the release says otherwise "
+            f"({'another unit' if ours == theirs else theirs})"  # its unit of protection may name a person
         )
         yield Finding("unit-mismatch", message)
 

@@ -44,7 +44,7 @@ def manifest_mismatches(
         (REPORT_FILE, manifest.report_sha256, digest),
     ):
         if stated_digest != actual_digest:
-            hint = "there is none" if actual_digest is None else f"expected {actual_digest[:16]}..."
+            hint = "there is none" if actual_digest is None else f"it has {actual_digest[:16]}..."
             yield Finding("wrong-hash", f"{name} has another SHA-256 than the manifest gives; {hint}")
     for what, stated_count, actual_count in (
         ("records", manifest.n_records, n_records),
