@@ -87,6 +87,19 @@ def test_a_line_of_places_is_cut_in_the_middle() -> None:
     assert sorted(map(sorted, leaves)) == [[(x, 0), (x + 1, 0)] for x in (0, 2, 4, 6)]
 
 
+def test_a_cut_keeps_neighbors_together_rather_than_halves() -> None:
+    near, far = [(x, 0) for x in range(4)], [(x, 0) for x in range(100, 110)]
+    leaves = leaves_of(listed(dict.fromkeys([*near, *far], 1)), HullRule(leaf_places=4))
+    assert sorted(map(sorted, leaves)) == [near, far[:5], far[5:]]
+
+
+def test_of_equal_cuts_a_column_goes_first_and_then_the_lowest() -> None:
+    square = leaves_of(listed({(x, y): 1 for x in range(2) for y in range(2)}), HullRule(leaf_places=2))
+    assert sorted(map(sorted, square)) == [[(0, 0), (0, 1)], [(1, 0), (1, 1)]]
+    line = leaves_of(listed({(x, 0): 1 for x in range(5)}), HullRule(leaf_places=2))
+    assert sorted(map(sorted, line)) == [[(0, 0), (1, 0)], [(2, 0), (3, 0), (4, 0)]]
+
+
 @pytest.mark.parametrize(
     "hull", ["leaves:", "leaves:1", "leaves:x", "leaves:3:0", "leaves:3:50%", "leaves:2000000"]
 )

@@ -38,10 +38,11 @@ class Leaves:
 
 
 def part_places(places: PublicPlaces, cell_m: float, rule: HullRule) -> Leaves:
-    """Cut the cells with places at medians, the wider axis first, as long as both sides can be leaves.
+    """Cut the cells with places where it makes leaves small, as long as both sides can be leaves.
 
-    Cells of the same coordinate are never separated, so leaves do not overlap. The cut nearest to the
-    middle is taken, the lower one of two; where the wider axis has none, the other is tried.
+    Of all lines between columns or rows of cells, the one with the least sum over cells of the width and
+    height of their side is taken; of equal ones a column before a row, then the lowest. So leaves do not
+    overlap.
     """
     x, y, use = places.cells(cell_m)
     if len(x) < rule.leaf_places:
@@ -82,13 +83,12 @@ def _require_use(places: PublicPlaces, use: Floats | None) -> Floats:
 
 
 def _cut(xy: Integers, weight: Floats, rule: HullRule) -> tuple[Integers, Integers] | None:
-    n = len(xy)
-    wide = np.ptp(xy, axis=0)
-    for axis in (0, 1) if wide[0] >= wide[1] else (1, 0):
+    n, least, parts = len(xy), np.inf, None
+    at = np.arange(1, n)  # cells before the cut
+    for axis in (0, 1):
         order = np.lexsort((xy[:, 1 - axis], xy[:, axis]))
-        at = np.arange(1, n)  # cells before the cut
-        place, heavy = xy[order, axis], weight[order]
-        possible = (np.diff(place) > 0) & (np.minimum(at, n - at) >= rule.leaf_places)
+        ordered, heavy = xy[order], weight[order]
+        possible = (np.diff(ordered[:, axis]) > 0) & (np.minimum(at, n - at) >= rule.leaf_places)
         if rule.busiest_share < 1:
             below = np.cumsum(heavy)[:-1]
             for busiest, all_use in (
@@ -96,7 +96,16 @@ def _cut(xy: Integers, weight: Floats, rule: HullRule) -> tuple[Integers, Intege
                 (np.maximum.accumulate(heavy[::-1])[-2::-1], heavy.sum() - below),
             ):
                 possible &= (busiest > 0) & (busiest <= rule.busiest_share * all_use)
-        if possible.any():
-            cut = at[possible][np.argmin(np.abs(2 * at[possible] - n))]
-            return order[:cut], order[cut:]
-    return None
+        if not possible.any():
+            continue
+        cost = at * _extents_so_far(ordered)[:-1] + (n - at) * _extents_so_far(ordered[::-1])[-2::-1]
+        cut = at[possible][np.argmin(cost[possible])]
+        if cost[cut - 1] < least:
+            least, parts = cost[cut - 1], (order[:cut], order[cut:])
+    return parts
+
+
+def _extents_so_far(xy: Integers) -> Integers:
+    """The width and height, in sum, of the hulls of the first cell, the first two, and so on."""
+    extents = np.maximum.accumulate(xy) - np.minimum.accumulate(xy) + 1
+    return np.asarray(extents.sum(axis=1))

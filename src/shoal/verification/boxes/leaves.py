@@ -1,13 +1,14 @@
 """Whether boxes are hulls of leaves of a public list of places; the list is cut into leaves again here.
 
-A leaf is a group of cells with places. A group is cut, where both sides can be leaves, between two columns of
-cells or, if it is higher than wide, two rows: at the line that leaves the sides most alike, of two the
-lower. Where no such line exists, the other axis is tried. A group without a line is a leaf.
+A leaf is a group of cells with places. A group is cut, where both sides can be leaves, between two columns or
+rows of cells: at the line that makes the sum over all cells of the width and height of their side least. Of
+equal lines a column goes before a row, and then the lowest. A group without a line is a leaf.
 """
 
-from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import accumulate
 from math import fsum
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -78,31 +79,39 @@ def cut_into_leaves(busyness: dict[Cell, float], rule: HullRule) -> Iterator[lis
     waiting = [list(busyness)]
     while waiting:
         group = waiting.pop()
-        wide, high = (
-            max(cell[axis] for cell in group) - min(cell[axis] for cell in group) for axis in (0, 1)
-        )
-        for axis in (0, 1) if wide >= high else (1, 0):
-            line = _best_line(group, axis, busyness, rule)
-            if line is not None:
-                waiting.append([cell for cell in group if cell[axis] < line])
-                waiting.append([cell for cell in group if cell[axis] >= line])
+        for _, axis, line in sorted(_lines(group)):
+            sides = [[cell for cell in group if (cell[axis] < line) == lower] for lower in (True, False)]
+            if all(_can_be_leaf([busyness[cell] for cell in side], rule) for side in sides):
+                waiting += sides
                 break
         else:
             yield group
 
 
-def _best_line(group: list[Cell], axis: int, busyness: dict[Cell, float], rule: HullRule) -> int | None:
-    """The first column or row of the upper side."""
-    values = sorted(cell[axis] for cell in group)
+def _lines(group: list[Cell]) -> Iterator[tuple[int, int, int]]:
+    """The sum, the axis, and the first column or row of the upper side."""
+    for axis in (0, 1):
+        cells = sorted(group, key=itemgetter(axis))
+        lower, upper = _extents_of_first(cells), _extents_of_first(reversed(cells))
+        for n in range(1, len(cells)):
+            if cells[n - 1][axis] < cells[n][axis]:
+                rest = len(cells) - n
+                yield n * lower[n - 1] + rest * upper[rest - 1], axis, cells[n][axis]
 
-    def unlike(line: int) -> int:
-        return abs(len(group) - 2 * bisect_left(values, line))
 
-    for line in sorted(sorted(set(values))[1:], key=unlike):
-        sides = ([cell for cell in group if (cell[axis] < line) == lower] for lower in (True, False))
-        if all(_can_be_leaf([busyness[cell] for cell in side], rule) for side in sides):
-            return line
-    return None
+def _extents_of_first(cells: Iterable[Cell]) -> list[int]:
+    """The width and height, in sum, of the first cell, the first two, and so on."""
+    columns, rows = zip(*cells, strict=True)
+    return [
+        east - west + 1 + north - south + 1
+        for west, east, south, north in zip(
+            accumulate(columns, min),
+            accumulate(columns, max),
+            accumulate(rows, min),
+            accumulate(rows, max),
+            strict=True,
+        )
+    ]
 
 
 def _can_be_leaf(busyness: list[float], rule: HullRule) -> bool:
