@@ -4,7 +4,7 @@ python lab/measure_leaves.py [--subjects 1800 --days 14 --layout city] [--k 5] [
     [--seed 1]
 
 The list holds the stations that the synthetic people use. With it, a reader of all boxes (`downcoding`), a
-member of the crowd (`insider`) and all others but one (`insider:all`) name a place of each box. In brackets:
+member of the crowd (`insider`) and all others of it (`insider:all`) name a place of each box. In brackets:
 the best blind guess with that list.
 """
 
@@ -40,7 +40,7 @@ def main() -> None:
         f"{people.n_subjects} people, {people.n_samples} samples, {stations.num_rows} stations, k = {asked.k}"
     )
     print(
-        "| hull | `--refine` | dx + dy, mean | median | duration, mean | median | reader | member | all others |"
+        "| hull | `--refine` | dx + dy, mean | median | duration, mean | median | reader | member | others |"
     )
     print("|---|---|---|---|---|---|---|---|---|")
     for hull in asked.hull:
