@@ -62,7 +62,7 @@ def test_days_are_advised_only_where_they_answer_better() -> None:
 def test_counts_are_proposed_or_refused_in_words() -> None:
     advice = Advice(uses=("areas",), trial=None)
     assert advice.lines("x.csv", "shoal tabulate x.csv")[-1] == "  shoal tabulate x.csv --plan"
-    assert "it would be noise" in advice.lines("x.csv")[-1]
+    assert advice.lines("x.csv", None, "why")[-1] == "  no table of counts instead: why"
     assert "table" not in " ".join(Advice(uses=("routes",), trial=None).lines("x.csv"))
 
 

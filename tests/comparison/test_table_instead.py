@@ -23,7 +23,7 @@ def test_the_command_is_one_that_tabulate_takes(
     pytest.importorskip("opendp", reason="the extra `noise` is not installed")
     monkeypatch.chdir(tmp_path)
     parquet.write_table(commuters(1_800), "my calls.parquet")
-    command = table_command(read(), "'my calls.parquet' --id uid", [use], 1_100.0)
+    command, _ = table_command(read(), "'my calls.parquet' --id uid", [use], 1_100.0)
     assert command is not None
     assert "--grid 1km --area=2,48,2.2,48.1 --period 2024-01-01,2024-01-02" in command
     done = shoal(*shlex.split(command)[1:], "--plan")
@@ -43,7 +43,7 @@ def read() -> Trajectories:
 
 def test_gps_has_stays_and_calls_have_zones() -> None:
     def trips(every_s: int) -> str | None:
-        return table_command(shoal.read(commuters(every_s)), "x.csv", ["flows"], 1_000.0)
+        return table_command(shoal.read(commuters(every_s)), "x.csv", ["flows"], 1_000.0)[0]
 
     assert "--trips stays" in str(trips(300))
     assert "--trips zones --longest-gap 12h" in str(trips(1_800))
@@ -63,13 +63,35 @@ def test_squares_grow_until_some_cell_counts_enough_people_to_be_shown() -> None
     (side,) = re.findall(r"--grid (\d+)km", str(table_command(shoal.read(rows), "x.csv", ["areas"], 1_000.0)))
     assert int(side) >= 4
     few = rows.slice(0, 49)
-    assert table_command(shoal.read(few), "x.csv", ["areas"], 1_000.0) is None
+    command, why = table_command(shoal.read(few), "x.csv", ["areas"], 1_000.0)
+    assert (command, why) == (
+        None,
+        "it would be noise: at best 0 % of what is counted is in cells of 50 or more a day (squares of "
+        "1 km), and half should be",
+    )
+
+
+def test_trips_that_count_as_people_need_fewer_a_day() -> None:
+    """Twenty trips a day between two squares, for ten days: each adds to the mean of the days once."""
+    at = np.arange(200)
+    start_s = 1_704_103_200 + 86_400 * (at // 20) + 60 * (at % 20)
+    ends = {"start_lat": 48.0, "start_lng": 2.0, "end_lat": 48.05, "end_lng": 2.05}
+    times = {"started_at": start_s, "ended_at": start_s + 600}
+    rows = pa.table({**times, **{name: np.full(200, value) for name, value in ends.items()}})
+    command, why = table_command(shoal.read(rows), "x.csv", ["flows"], 1_000.0)
+    assert (command is None, why) == (False, "")
+    named = rows.append_column("user_id", [[f"p{n}" for n in at]])
+    command, why = table_command(shoal.read(named, id="user_id"), "x.csv", ["flows"], 1_000.0)
+    assert (command, why.startswith("it would be noise: at best 0 %")) == (None, True)
 
 
 def test_no_table_answers_routes_and_none_has_data_without_dates() -> None:
     people = shoal.read(shoal.synthesize(n_subjects=20, days=1, seed=1))
-    assert table_command(people, "x.csv", ["routes"], 1_000.0) is None
-    assert table_command(people, "x.csv", ["flows", "routes"], 1_000.0) is None
+    assert table_command(people, "x.csv", ["routes"], 1_000.0) == (None, "")
+    assert table_command(people, "x.csv", ["flows", "routes"], 1_000.0) == (None, "")
+    t = np.arange(0, 86_400, 3_600)
+    early = shoal.read(crowd(pa.table({"uid": ["a"] * 24, "t": t, "lat": 48 + 0.0 * t, "lon": 2 + 0.0 * t})))
+    assert table_command(early, "x.csv", ["areas"], 1_000.0) == (None, "the times have no dates")
 
 
 def test_days_are_those_of_the_zone() -> None:
@@ -77,6 +99,6 @@ def test_days_are_those_of_the_zone() -> None:
     rows = pa.table({"uid": ["a"] * len(t), "t": t, "lat": 48 + 0.0 * t, "lon": 2 + 0.0 * t})
     people = shoal.read(crowd(rows), time_zone="Europe/Paris")
     given = "x.csv --time-zone Europe/Paris"
-    command = str(table_command(people, given, ["areas"], 1_000.0))
+    command = str(table_command(people, given, ["areas"], 1_000.0)[0])
     assert "--period 2024-01-01,2024-01-01" in command
     assert command.startswith(f"shoal tabulate {given} ")

@@ -187,10 +187,12 @@ def advise(source: str, purposes: tuple[str, ...], as_json: bool, quiet: bool, *
     zone_m = trials.trials[0].usefulness.zone_m if trials.trials else math.nan
     given, for_tables = (as_typed(source, reading, without=fields) for fields in ((), _NOT_OF_TABLES))
     tables = [
-        None if math.isnan(zone_m) else table_command(people, for_tables, one.uses, zone_m) for one in advice
+        (None, "") if math.isnan(zone_m) else table_command(people, for_tables, one.uses, zone_m)
+        for one in advice
     ]
     proposals = list(zip(advice, tables, strict=True))
-    document = {**trials.to_json(), "advice": [{**one.to_json(), "table": table} for one, table in proposals]}
-    lines = [*trials.lines(), *(line for one, table in proposals for line in one.lines(given, table))]
+    listed = [{**one.to_json(), "table": table} for one, (table, _) in proposals]
+    document = {**trials.to_json(), "advice": listed}
+    lines = [*trials.lines(), *(line for one, table in proposals for line in one.lines(given, *table))]
     print_result(as_json, document, lines)
     return 0

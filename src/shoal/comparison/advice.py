@@ -15,6 +15,7 @@ import pyarrow as pa
 from shoal.attacks.questions import assess_release
 from shoal.attacks.rate import Rate
 from shoal.errors import MisuseError, NothingLeftError
+from shoal.io.columns.owners import UNITS
 from shoal.messages import program
 from shoal.methods.glove.glove import RECOMMENDED, Glove
 from shoal.methods.parameters import declared_parameters, parse_value
@@ -28,7 +29,7 @@ from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.files import null_for_nan
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
-from shoal.units import DAY_S, HOUR_S, measured_m, measured_s, show_m
+from shoal.units import DAY_S, HOUR_S, in_digits, measured_m, measured_s, show_m, show_share
 from shoal.utility import Facts
 from shoal.utility.usefulness import USES, Usefulness, usefulness_of
 
@@ -179,10 +180,10 @@ class Advice:
     uses: tuple[str, ...]
     trial: Trial | None
 
-    def lines(self, given: str, table: str | None = None) -> list[str]:
+    def lines(self, given: str, table: str | None = None, no_table: str = "") -> list[str]:
         """What to do, for a terminal. given: the input and how it is read, as typed in a shell.
 
-        table: the command that publishes counts instead.
+        table: the command that publishes counts instead. no_table: why there is none.
         """
         words = " and ".join(use.words for use in USES if use.name in self.uses)
         instead = []
@@ -192,11 +193,8 @@ class Advice:
                 "leave it out; vehicles need their own --bound):",
                 f"  {table} --plan",
             ]
-        elif set(self.uses) <= set(KINDS):
-            instead = [
-                "  no table of counts instead: without dates, or with most counts in cells of fewer than "
-                f"{_FEWEST} people a day even in squares of {show_m(_WIDEST_M)}, it would be noise"
-            ]
+        elif no_table:
+            instead = [f"  no table of counts instead: {no_table}"]
         if self.trial is None:
             remedy = "publish counts" if table else "share no records for it"
             return [
@@ -299,25 +297,39 @@ _DAYS: Final = 3  # that are looked at
 _WIDEST_M: Final = 50_000.0
 
 
-def table_command(people: Trajectories, given: str, uses: Collection[str], zone_m: float) -> str | None:
-    """A command that runs as printed; None for uses that no table answers, and data without dates.
+def table_command(
+    people: Trajectories, given: str, uses: Collection[str], zone_m: float
+) -> tuple[str | None, str]:
+    """A command that runs as printed, or None and why not; without a reason for uses that no table answers.
 
     given: the input and how it is read, as typed in a shell. zone_m: the side of its squares, doubled until
-    half of what is counted is in cells with enough people to be shown beside the noise; None, too, if that
-    takes very wide ones. Area and days are rounded outward from the data: a publisher names public ones.
+    half of what is counted is in cells with enough people to be shown beside the noise. Area and days are
+    rounded outward from the data: a publisher names public ones.
     """
-    grid = people.snapped_grid()
-    if not set(uses) <= set(KINDS) or span_of(people.t, people.t + 1, grid.slot_s).first_day is None:
-        return None
+    if not set(uses) <= set(KINDS):
+        return None, ""
+    if span_of(people.t, people.t + 1, people.snapped_grid().slot_s).first_day is None:
+        return None, "the times have no dates"
     kind = "flows" if "flows" in uses else "presence"
     t, x, y = people.seconds_and_meters()
     subjects = np.repeat(np.arange(people.n_subjects), people.lengths)
     zone = ZoneInfo(people.intake.reading.time_zone or "UTC")
     rows = _rows_of_some_days(subjects, t, x, y, Clock(zone.key))
-    while _share_in_busy_cells(rows, kind, zone_m) < _IN_SHOWN:
+    local_days = np.floor((t + Clock(zone.key).utc_offset_s(t)) / DAY_S)
+    # a trip that counts as one person adds to one date alone of those whose mean is published
+    is_trip = people.intake.unit_of_protection == UNITS["trip"]
+    fewest = _FEWEST / (np.ptp(local_days) + 1) if is_trip else _FEWEST
+    shares = dict[float, float]()
+    while (share := _share_in_busy_cells(rows, kind, zone_m, fewest)) < _IN_SHOWN:
+        shares[zone_m] = share
         zone_m *= 2
         if zone_m > _WIDEST_M:
-            return None
+            side_m = max(shares, key=lambda side: (shares[side], -side))
+            return None, (
+                f"it would be noise: at best {show_share(round(shares[side_m], 2))} of what is counted is in "
+                f"cells of {in_digits(fewest, 2)} or more a day (squares of {measured_m(side_m)}), and half "
+                "should be"
+            )
     days = [datetime.fromtimestamp(int(moment), zone).date().isoformat() for moment in (t.min(), t.max())]
     step, plane = (_STEP_M, " --plane local") if people.crs is None else (_STEP_DEG, "")
     if people.crs is not None:
@@ -330,13 +342,14 @@ def table_command(people: Trajectories, given: str, uses: Collection[str], zone_
         often = people.n_samples >= _GPS * hours
         trips = " --trips stays" if often else " --trips zones --longest-gap 12h"
     name = Path(shlex.split(given)[0]).stem
-    return (
+    command = (
         f"{program()} tabulate {given} --kind {kind}{trips} "
         f"--grid {show_m(float(f'{zone_m:.1g}')).replace(' ', '')} "
         f"--area={','.join(f'{side:g}' for side in area)}{plane} --period {','.join(days)} "
         f"--epsilon 1 --ledger ledger.sqlite --people {shlex.quote(name)} --budget 2 "
         f"--output {kind} --secret counts.parquet"
     )
+    return command, ""
 
 
 def _rows_of_some_days(subjects: Integers, t: Floats, x: Floats, y: Floats, clock: Clock) -> pa.Table:
@@ -348,7 +361,7 @@ def _rows_of_some_days(subjects: Integers, t: Floats, x: Floats, y: Floats, cloc
     return pa.table({name: column[rows] for name, column in columns.items()})
 
 
-def _share_in_busy_cells(rows: pa.Table, kind: str, side_m: float) -> float:
+def _share_in_busy_cells(rows: pa.Table, kind: str, side_m: float, fewest: float) -> float:
     """The share of people in squares and hours, or of trips between them, where enough are on a day."""
     cells = {name: rows[name].to_numpy() for name in ("subject", "day", "hour")}
     column, row = (np.floor(rows[axis].to_numpy() / side_m).astype(np.int64) for axis in ("x", "y"))
@@ -361,4 +374,4 @@ def _share_in_busy_cells(rows: pa.Table, kind: str, side_m: float) -> float:
         cells |= {"from_column": column[left], "from_row": row[left]}
     different = pa.table(cells).group_by(list(cells)).aggregate([])
     counts = different.group_by(list(cells)[2:]).aggregate([([], "count_all")])["count_all"].to_numpy()
-    return float(counts[counts >= _FEWEST * n_days].sum() / max(counts.sum(), 1))
+    return float(counts[counts >= fewest * n_days].sum() / max(counts.sum(), 1))

@@ -24,8 +24,8 @@ from shoal.runtime.files import sha256_of
 from shoal.units import least_of, rounded_up, states_counts
 
 PAGE_NOT_CHECKED: Final = (
-    f"{REPORT_FILE} was not held against the data: it is the page that the manifest names, and its figures "
-    "are the publisher's word"
+    f"{REPORT_FILE} is the page that the manifest names; its figures, and in the manifest the usefulness and "
+    "how crowds were searched for, are the publisher's word: measure the release to compare them"
 )
 _LARGEST_PAGE: Final = 1 << 28
 
