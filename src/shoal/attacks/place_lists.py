@@ -11,6 +11,7 @@ from shoal.attacks.evaluation import Evaluation
 from shoal.attacks.target import BoxTarget, narrowest
 from shoal.kernels.joint_reading import PlaceList, expect_visits
 from shoal.measures.leaves import part_places
+from shoal.measures.query import batches_of_records
 from shoal.model.claims.hull import TIGHT, parse_hull
 from shoal.model.places import PublicPlaces
 from shoal.model.trajectories import Trajectories
@@ -24,19 +25,27 @@ _PART: Final = 50
 _UNUSED: Final = 1e-3  # visits to a place that explains nothing; a learned list drops it
 _LEARNED: Final[WeakKeyDictionary[BoxTarget, PlaceList]] = WeakKeyDictionary()
 _SHARED: Final = 3  # people at a position that repeats
+_SAMPLES_AT_ONCE: Final = 1 << 18
 
 
 def positions_repeat(original: Trajectories) -> bool:
     """Whether most samples are in cells that three people share, without a sample in a neighboring cell."""
-    n, width = original.n_subjects, int(np.ptp(original.y)) + 2
-    codes = (original.x - original.x.min()) * width + original.y - original.y.min()
-    keys = codes * n + np.repeat(np.arange(n), original.lengths)
-    pairs, samples = np.unique(keys.astype(narrowest(keys)), return_counts=True)
-    cells, first, people = np.unique(pairs.astype(np.int64) // n, return_index=True, return_counts=True)
-    shared = people >= _SHARED
+    west, south, width = original.x.min(), original.y.min(), int(np.ptp(original.y)) + 2
+    cells_of, people_of, samples_of = list[Integers](), list[Integers](), list[Integers]()
+    for some in batches_of_records(original.offsets, _SAMPLES_AT_ONCE):
+        rows, n = slice(*original.offsets[[some.start, some.stop]]), some.stop - some.start
+        keys = ((original.x[rows] - west) * width + original.y[rows] - south) * n
+        keys += np.repeat(np.arange(n), original.lengths[some])
+        pairs, samples = np.unique(keys.astype(narrowest(keys)), return_counts=True)
+        cells, first, people = np.unique(pairs.astype(np.int64) // n, return_index=True, return_counts=True)
+        cells_of.append(cells)
+        people_of.append(people)
+        samples_of.append(np.add.reduceat(samples, first))
+    cells, number = np.unique(np.concatenate(cells_of), return_inverse=True)
+    shared = np.bincount(number, np.concatenate(people_of)) >= _SHARED
     for step in (1, width - 1, width, width + 1):
         shared &= ~(np.isin(cells + step, cells) | np.isin(cells - step, cells))
-    return bool(np.add.reduceat(samples, first)[shared].sum() > original.n_samples / 2)
+    return bool(np.bincount(number, np.concatenate(samples_of))[shared].sum() > original.n_samples / 2)
 
 
 def reach_of(evaluation: Evaluation[BoxTarget]) -> int:

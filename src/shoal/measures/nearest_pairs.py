@@ -33,6 +33,7 @@ _MOST_PLACES: Final = 4096
 _MOST_CELLS_OF_A_MAP: Final = 1 << 26
 _BINS_BITS: Final = 12
 _BIN_S: Final = 1800
+_SHARE: Final = 1 << 18  # samples that are looked at together, at least
 # Up to these limits costs and slots use few bits and fit the caches.
 _MOST_HALF_IN_16_BITS: Final = (1 << 14) - 1
 _LAST_SLOT_IN_32_BITS: Final = (1 << 31) - (1 << 15)
@@ -59,7 +60,7 @@ def prepare_people(original: Trajectories, scale: Scale, run: Run) -> People:
     offsets, x, y = original.offsets, original.x, original.y
     first_t, last_t = int(original.t[offsets[:-1]].min()), int(original.t[offsets[1:] - 1].max())
     narrow = bool(scale.half <= _MOST_HALF_IN_16_BITS and last_t - first_t < _LAST_SLOT_IN_32_BITS)
-    shares = _shares(offsets, run.threads)
+    shares = _shares(offsets, max(run.threads, int(offsets[-1]) // _SHARE))
     cells = _numbered(x, y, run)
     lists_of_shares = list(
         run.map(
@@ -85,12 +86,13 @@ def prepare_people(original: Trajectories, scale: Scale, run: Run) -> People:
         chunks=chunks,
         place_chunks=place_chunks,
     )
+    del lists_of_shares  # as large as the data
     places = _places(cells, shares, scale, narrow, run)
     return People(raw, places, _hours(original, shares, first_t, last_t, narrow, run))
 
 
-def _shares(offsets: Integers, threads: int) -> list[_Share]:
-    ends = np.searchsorted(offsets, np.linspace(0, offsets[-1], threads + 1)[1:])
+def _shares(offsets: Integers, count: int) -> list[_Share]:
+    ends = np.searchsorted(offsets, np.linspace(0, offsets[-1], count + 1)[1:])
     starts = np.concatenate([[0], ends[:-1]])
     return [
         _Share(offsets[first : last + 1] - offsets[first], slice(int(offsets[first]), int(offsets[last])))
