@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from shoal.release_folder.joining import MAGIC, ColumnFile, file_tail, footer_of_columns, split_file
+from shoal.runtime.memory import release_idle_memory
 
 ROWS_PER_GROUP: Final = 1 << 20
 GEOMETRY: Final = "geometry"
@@ -46,6 +47,7 @@ def group_pieces(file: pq.ParquetFile, number: int) -> Iterator[pa.Table]:
     yield pa.table(before, schema=pa.schema(list(schema)[:n], metadata=schema.metadata))
     del before
     if n < len(names):
+        release_idle_memory()  # of the columns before: the outlines need as much
         outlines = pa.schema([schema.field(GEOMETRY)], metadata=schema.metadata)
         yield pa.table([_end_to_end(file, number)], schema=outlines)
 

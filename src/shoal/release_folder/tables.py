@@ -22,6 +22,7 @@ from shoal.release_folder.joining import join_files
 from shoal.release_folder.outlines import are_cut, cut_outline, polygons_of, shorter_way
 from shoal.release_folder.packing import GEOMETRY, ROWS_PER_GROUP, ColumnwiseWriter, geometry_pairs
 from shoal.runtime.arrays import Floats, Integers, Numbers, offsets_of
+from shoal.runtime.memory import release_idle_memory
 
 _CELLS_PER_CORNER: Final = 4  # below this, a table with a place for each cell is used
 _RING: Final = [0, 1, 2, 3, 0]  # its last corner is the first
@@ -70,8 +71,9 @@ def _write(parts: Sequence[Release], path: Path, *, described: bool) -> Bounds:
             for name, values in _columns_of(release, rows):
                 kind = np.int64 if pa.types.is_int64(schema.field(name).type) else np.float64
                 writer.write(pa.table({name: values.astype(kind, copy=False)}))
-            del record, values  # outlines need the memory
             if release.crs is not None:
+                del record, names, values  # outlines need the memory
+                release_idle_memory()
                 column, bounds = draw(release, rows, release.crs)
                 writer.write(pa.table({GEOMETRY: column}))
                 del column  # the next ones are as large
