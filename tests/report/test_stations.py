@@ -9,6 +9,7 @@ import pytest
 import shoal
 from leaf_data import with_places
 from naive_release import small_city
+from shoal.attacks import place_lists
 from shoal.attacks.place_lists import positions_repeat
 from shoal.errors import MisuseError
 from shoal.measures.leaves import part_places
@@ -86,6 +87,13 @@ def test_positions_that_repeat_ask_for_a_list(of_stations: bool) -> None:
     assert not said or "give it with --places FILE (or --cells FILE)" in said[0]
     page = record_of(people, facts.release, facts.linkage, shoal.verify(people, facts.release), (), tries=0)
     assert ("Positions repeat as those of base stations do" in page) == of_stations
+
+
+def test_people_who_are_asked_apart_share_positions(monkeypatch: pytest.MonkeyPatch) -> None:
+    cells = np.random.default_rng(1).integers(0, 30, 360)
+    monkeypatch.setattr(place_lists, "_SAMPLES_AT_ONCE", 9)  # those of one person
+    assert positions_repeat(moved(small_city(40), 2 * cells))
+    assert not positions_repeat(moved(small_city(40), cells))
 
 
 def test_the_record_says_the_measured_figure_first() -> None:
