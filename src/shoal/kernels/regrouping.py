@@ -28,6 +28,7 @@ _NOBODY = NONE
 _UNKNOWN = -1  # of what a person adds: at least 0 (see Regrouping.added)
 _LEAST_SHARE = 2  # no one adds less to another class than their own saves without them, divided by this
 _LIKELY = 9  # tenths of the estimate that a person typically adds
+_SPARSE = 4  # with more boxes than this times a person's samples, the exact cost is quicker than the estimate
 
 
 class Classes(NamedTuple):
@@ -112,26 +113,37 @@ def _box_seats(search: Regrouping, classes: Classes, boxes: list[Integers]) -> A
 
 
 @compiled
-def _likely_added(search: Regrouping, boxes: list[Integers], p: int, seat: int, limit: int) -> Any:
+def _likely_added(
+    search: Regrouping, classes: Classes, boxes: list[Integers], p: int, seat: int, limit: int
+) -> Any:
     """What a person is likely to add in a seat; above ``limit`` perhaps less."""
     added = search.added[p, seat]
     if added >= 0 or -added - 1 > limit:
         return max(added, -added - 1)
-    most = limit * 10 // _LIKELY + 1
-    added = added_without_cuts(search.tracks, p, boxes[seat], search.weights, search.room, most)
-    added = added * _LIKELY // 10
+    n, samples = len(classes.of), search.tracks.offsets[p + 1] - search.tracks.offsets[p]
+    if boxes[seat].shape[1] > _SPARSE * samples:
+        c, left_out = (classes.of[seat], seat) if seat < n else (seat - n, _NOBODY)
+        most = search.rest[seat] + limit
+        cost = cost_of(search, _others(classes, c, left_out, p), most)
+        added = min(cost, most + 1) - search.rest[seat]
+    else:
+        most = limit * 10 // _LIKELY + 1
+        added = added_without_cuts(search.tracks, p, boxes[seat], search.weights, search.room, most)
+        added = added * _LIKELY // 10
     search.added[p, seat] = added if added <= limit else -added - 1
     return added
 
 
 @compiled
-def _likely_gain(search: Regrouping, boxes: list[Integers], saved: Integers, p: int, seat: int) -> Any:
+def _likely_gain(
+    search: Regrouping, classes: Classes, boxes: list[Integers], saved: Integers, p: int, seat: int
+) -> Any:
     if seat >= len(saved):
-        return saved[p] - _likely_added(search, boxes, p, seat, saved[p])
+        return saved[p] - _likely_added(search, classes, boxes, p, seat, saved[p])
     gain = saved[p] + saved[seat]
-    gain -= _likely_added(search, boxes, p, seat, gain)
+    gain -= _likely_added(search, classes, boxes, p, seat, gain)
     if gain > saved[seat] // _LEAST_SHARE:
-        return gain - _likely_added(search, boxes, seat, p, gain)
+        return gain - _likely_added(search, classes, boxes, seat, p, gain)
     return 0
 
 
@@ -152,7 +164,7 @@ def _promising_trades(
             d = classes.of[seat] if seat < n else seat - n
             if d == c or classes.changed[d] == sweep or (seat >= n and not 0 < classes.size[d] < most):
                 continue
-            gain = _likely_gain(search, boxes, saved, p, seat)
+            gain = _likely_gain(search, classes, boxes, saved, p, seat)
             if gain > 0:
                 gains.append(-gain)
                 people.append(p)

@@ -1,12 +1,12 @@
 """Improve classes by a local search after the greedy loop.
 
 It lowers the extents of samples' boxes in place and in time, each in units of its mean before; the same
-costs cut samples into boxes. Neighborhoods, others in each round, are searched on all threads.
-Deterministic.
+costs cut samples into boxes. Neighborhoods, others in each round, are searched on all threads; few people
+with few samples are one neighborhood. Deterministic.
 """
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -24,14 +24,23 @@ from shoal.runtime.run import Run
 
 _TOGETHER: Final = 80  # people in a neighborhood, about
 _FEWEST, _MOST = 8, 16  # classes in a neighborhood; with more at k = 2 the time grows faster than the gain
+_WORK: Final = 60_000_000  # up to this many people times samples, all classes are searched together
 _TURN: Final = 0.618 * np.pi / 2  # of the axes along which neighborhoods are cut, from round to round
 _ACTIVITY: Final = 0.5  # weight of that axis next to those of place
-_COSTS_A_PERSON: Final = 10  # that may be computed in a round
+_COSTS_A_PERSON: Final = 10  # that may be computed in each round asked for
 _PLACE: Final = 4.0  # what a box as wide as the mean costs, when one as long as the mean costs 1
 _CLOSE_M: Final = 2500.0  # dx + dy where the ramp ends
 _FAR: Final = 4.0  # what it costs there, times the square of the share of samples in wider boxes
 _FINEST: Final = 100_000  # of costs, in whole numbers
 _LABEL: Final = "refining classes"
+
+
+class _Plan(NamedTuple):
+    k: int
+    weights: Weights
+    rounds: int
+    together: int  # classes in a neighborhood
+    costs_a_person: int  # that may be computed in a round
 
 
 def refine_classes(
@@ -49,8 +58,14 @@ def refine_classes(
     if weights is None:
         weights = weights_of(original, start, ramp=True)
     members = [crowd.members for crowd in start]
-    for turn in range(rounds):
-        members = _refine_once(original, members, k, weights, turn, rounds, run)
+    if original.n_subjects * original.n_samples <= _WORK:
+        # a further round would find the same classes
+        plan = _Plan(k, weights, min(rounds, 1), len(members), _COSTS_A_PERSON * rounds)
+    else:
+        together = min(max(_TOGETHER // k, _FEWEST), _MOST)
+        plan = _Plan(k, weights, rounds, together, _COSTS_A_PERSON)
+    for turn in range(plan.rounds):
+        members = _refine_once(original, members, plan, turn, run)
     return [
         EquivalenceClass(members=people, boxes=merge_by_weights(original, people, weights)[0])
         for people in members
@@ -101,27 +116,21 @@ def merge_by_weights(original: Trajectories, members: Integers, weights: Weights
 
 
 def _refine_once(
-    original: Trajectories,
-    members: Sequence[Integers],
-    k: int,
-    weights: Weights,
-    turn: int,
-    rounds: int,
-    run: Run,
+    original: Trajectories, members: Sequence[Integers], plan: _Plan, turn: int, run: Run
 ) -> list[Integers]:
     def search(part: Integers) -> list[Integers]:
         classes = [members[c] for c in part.tolist()]
-        return search_neighborhood(original, classes, k, weights, _COSTS_A_PERSON * sum(map(len, classes)))
+        allowance = plan.costs_a_person * sum(map(len, classes))
+        return search_neighborhood(original, classes, plan.k, plan.weights, allowance)
 
     def make() -> Arrays:
         around = _class_positions(original, members, turn)
-        together = min(max(_TOGETHER // k, _FEWEST), _MOST)
-        parts = list(bisect_rows(np.arange(len(members)), order_by_longest_axis(around), most=together))
+        parts = list(bisect_rows(np.arange(len(members)), order_by_longest_axis(around), most=plan.together))
         groups: list[Integers] = []
-        run.progress(_LABEL, turn * len(parts), rounds * len(parts))
+        run.progress(_LABEL, turn * len(parts), plan.rounds * len(parts))
         for done, part_groups in enumerate(run.map(search, parts), start=1):
             groups += part_groups
-            run.progress(_LABEL, turn * len(parts) + done, rounds * len(parts))
+            run.progress(_LABEL, turn * len(parts) + done, plan.rounds * len(parts))
         return {"members": np.concatenate(groups), "sizes": np.array([len(group) for group in groups])}
 
     stored = run.load_or_make(f"refined-{turn + 1:02d}", make)
