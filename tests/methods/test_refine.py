@@ -33,7 +33,13 @@ from shoal.kernels.weighed_runs import (
 from shoal.measures.least_extents import make_squares
 from shoal.methods.assembly import EquivalenceClass
 from shoal.methods.glove.glove import Glove
-from shoal.methods.glove.refine import halve_people, merge_by_weights, search_neighborhood, weights_of
+from shoal.methods.glove.refine import (
+    halve_people,
+    merge_by_weights,
+    refine_classes,
+    search_neighborhood,
+    weights_of,
+)
 from shoal.methods.k_merge import merge_members
 from shoal.model.grid import Grid
 from shoal.model.trajectories import Trajectories
@@ -334,6 +340,27 @@ def test_a_search_brings_those_together_who_belong_together() -> None:
     assert sorted(own.tolist() for own in found) == [[i, i + 6] for i in range(6)]
 
 
+@pytest.mark.jit_only
+def test_few_people_are_searched_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Strangers from everywhere become couples in one round, but not in neighborhoods of sixteen classes."""
+    original = pairs_far_apart(40)
+    order = np.random.default_rng(1).permutation(80)
+    strangers = [
+        EquivalenceClass(members=own, boxes=merge_members(original, own)[0])
+        for own in np.sort(order.reshape(40, 2), axis=1)
+    ]
+    weights = weights_of(original, strangers, ramp=False)
+
+    def found() -> list[list[int]]:
+        classes = refine_classes(original, strangers, 2, 1, Run(), weights=weights)
+        return sorted(each.members.tolist() for each in classes)
+
+    couples = [[i, i + 40] for i in range(40)]
+    assert found() == couples
+    monkeypatch.setattr("shoal.methods.glove.refine._WORK", 0)
+    assert found() != couples
+
+
 def test_a_class_of_two_k_is_split() -> None:
     original = pairs_far_apart(4)
     together = search_neighborhood(
@@ -418,7 +445,10 @@ def test_the_same_classes_whoever_works_and_however_rows_stand(city: Trajectorie
 
 
 @pytest.mark.jit_only
-def test_an_interrupted_search_continues_where_it_was(city: Trajectories, tmp_path: Path) -> None:
+def test_an_interrupted_search_continues_where_it_was(
+    city: Trajectories, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shoal.methods.glove.refine._WORK", 0)
     expected = released(city)
     rounds: list[int] = []
 

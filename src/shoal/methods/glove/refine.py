@@ -1,8 +1,8 @@
 """Improve classes by a local search after the greedy loop.
 
 It lowers the extents of samples' boxes in place and in time, each in units of its mean before; the same
-costs cut samples into boxes. Neighborhoods, others in each round, are searched on all threads; few people
-with few samples are one neighborhood. Deterministic.
+costs cut samples into boxes. Neighborhoods, others in each round, are searched on all threads. Few people
+are one neighborhood, in one round. Deterministic.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,8 @@ from shoal.runtime.run import Run
 
 _TOGETHER: Final = 80  # people in a neighborhood, about
 _FEWEST, _MOST = 8, 16  # classes in a neighborhood; with more at k = 2 the time grows faster than the gain
-_WORK: Final = 60_000_000  # up to this many people times samples, all classes are searched together
+_WORK: Final = 64_000_000  # up to this many pairs of a person and a sample, all are one neighborhood
+_SAMPLES_A_PAIR: Final = 50  # a pair of people counts as this many of these, since all of them are stored
 _TURN: Final = 0.618 * np.pi / 2  # of the axes along which neighborhoods are cut, from round to round
 _ACTIVITY: Final = 0.5  # weight of that axis next to those of place
 _COSTS_A_PERSON: Final = 10  # that may be computed in each round asked for
@@ -58,7 +59,8 @@ def refine_classes(
     if weights is None:
         weights = weights_of(original, start, ramp=True)
     members = [crowd.members for crowd in start]
-    if original.n_subjects * original.n_samples <= _WORK:
+    n = original.n_subjects
+    if n * (original.n_samples + _SAMPLES_A_PAIR * n) <= _WORK:
         # a further round would find the same classes
         plan = _Plan(k, weights, min(rounds, 1), len(members), _COSTS_A_PERSON * rounds)
     else:
