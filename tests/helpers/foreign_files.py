@@ -467,6 +467,16 @@ FILES: Final[Mapping[str, Foreign]] = {
         ids=("202405-citibike-tripdata.csv 1",), samples=1, first_s=NOON_S, preset="citi-bike",
         dropped={NO_PLACE: 1},
     ),
+    "Bike stations": Foreign(
+        write=with_towers(
+            "trips.csv",
+            "trip_id,start_station_id,end_station_id,started_at,ended_at,member_casual\n"
+            "A1,1,2,2024-05-01 12:00:00,2024-05-01 12:11:00,member\n"
+            "A2,2,99,2024-05-01 12:00:00,2024-05-01 12:09:00,casual\n",
+        ),
+        ids=("trips.csv 1", "trips.csv 2"), samples=3, first_s=NOON_S, preset="citi-bike-stations",
+        dropped={"cell that is not in the table of cells": 1}, options={"cells": "towers.csv"},
+    ),
     "Citi Bike until 2021": Foreign(
         write=text(
             "201307-citibike-tripdata.csv",

@@ -615,3 +615,20 @@ def test_an_object_on_each_line_of_json_gets_its_ending(tmp_path: Path) -> None:
     assert "give it the ending .jsonl" in refusal(tmp_path / "calls.json")
     (tmp_path / "calls.json").rename(tmp_path / "calls.jsonl")
     assert read(tmp_path / "calls.jsonl").ids == ("ann",)
+
+
+def test_one_end_of_trips_is_read_with_a_word(tmp_path: Path) -> None:
+    """Columns that are named are read, but not as if a trip had no other end."""
+    (tmp_path / "stations.csv").write_text("station_id,lat,lon\nA,48.1,2.1\nB,48.2,2.2\n")
+    trips = tmp_path / "trips.csv"
+    trips.write_text(
+        "user_id,start_station_id,end_station_id,started_at,ended_at\n"
+        "ann,A,B,2024-05-01T12:00:00Z,2024-05-01T12:30:00Z\nbob,B,A,2024-05-01T12:00:00Z,2024-05-01T12:20:00Z\n"
+    )
+    cells = tmp_path / "stations.csv"
+    both = read(trips, id="user_id", cells=str(cells))
+    assert (both.ids, both.n_samples) == (("ann", "bob"), 4)
+    starts = read(trips, id="user_id", time="started_at", cells=str(cells), cell_id="start_station_id")
+    assert (starts.ids, starts.n_samples) == (("ann", "bob"), 2)
+    assert any("trips with two ends" in str(note) for note in starts.intake.notes)
+    assert not any("trips with two ends" in str(note) for note in both.intake.notes)

@@ -214,7 +214,13 @@ def apply_preset(table: Table, reading: Reading) -> tuple[Table, Reading]:
         None,
     )
     named = {role for role in _COLUMNS if getattr(reading, role) is not None}
-    if recognized and named - ({"id"} if PRESETS[recognized].settings.get("time") == "time" else set()):
+    named -= {"id"} if recognized and PRESETS[recognized].settings.get("time") == "time" else set()
+    of_trips = bool(recognized and PRESETS[recognized].start)
+    if recognized and (named or (of_trips and reading.cell_id)):
+        if of_trips:
+            text = "{file} has trips with two ends, and only the columns that you named are read; name no "
+            text += "times and places to read both"
+            table.notes.append(say("reading.one_end", text, file=table.name))
         recognized = None
     preset_name = reading.preset or recognized
     if preset_name is None:
