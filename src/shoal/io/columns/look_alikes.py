@@ -101,7 +101,7 @@ def texts_of(ids: Sequence[str] | pa.Array) -> Iterable[str]:
 def _fuller_forms(ids: Sequence[str] | pa.Array) -> dict[str, str]:
     """Ids by what is left of them without other letters than English ones, or a telephone's country."""
     forms = {text.encode("ascii", "replace").decode(): text for text in texts_of(ids) if not text.isascii()}
-    abroad = (re.sub("[^0-9]", "", text) for text in texts_of(ids) if text.startswith(("+", "00")))
+    abroad = (re.sub("[^0-9]", "", text) for text in texts_of(ids) if _PATTERNS["abroad"].match(text))
     numbers = [digits for text in abroad if _PATTERNS["telephone"].fullmatch(digits := text.lstrip("0"))]
     return forms | {number[code:].lstrip("0"): number for number in numbers for code in (1, 2, 3)}
 

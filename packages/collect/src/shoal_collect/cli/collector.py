@@ -202,7 +202,7 @@ def _public_places(file: Path, days: int) -> Any:
     examples=(
         (
             "shoal collect witness --database sqlite:///witness.sqlite --follow URL KEY",
-            "on somebody else's machine: a copy of what the collector has closed, with KEY its key",
+            "elsewhere: a copy of what the collector has closed, with KEY its key",
         ),
     ),
     epilog="Name it to the collector with --witness URL KEY. It answers only what the collector has "
