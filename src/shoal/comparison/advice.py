@@ -315,10 +315,10 @@ def table_command(
     subjects = np.repeat(np.arange(people.n_subjects), people.lengths)
     zone = ZoneInfo(people.intake.reading.time_zone or "UTC")
     rows = _rows_of_some_days(subjects, t, x, y, Clock(zone.key))
-    local_days = np.floor((t + Clock(zone.key).utc_offset_s(t)) / DAY_S)
+    first, last = (datetime.fromtimestamp(int(moment), zone).date() for moment in (t.min(), t.max()))
     # a trip that counts as one person adds to one date alone of those whose mean is published
     is_trip = people.intake.unit_of_protection == UNITS["trip"]
-    fewest = _FEWEST / (np.ptp(local_days) + 1) if is_trip else _FEWEST
+    fewest = _FEWEST / ((last - first).days + 1) if is_trip else _FEWEST
     shares = dict[float, float]()
     while (share := _share_in_busy_cells(rows, kind, zone_m, fewest)) < _IN_SHOWN:
         shares[zone_m] = share
@@ -330,7 +330,6 @@ def table_command(
                 f"cells of {in_digits(fewest, 2)} or more a day (squares of {measured_m(side_m)}), and half "
                 "should be"
             )
-    days = [datetime.fromtimestamp(int(moment), zone).date().isoformat() for moment in (t.min(), t.max())]
     step, plane = (_STEP_M, " --plane local") if people.crs is None else (_STEP_DEG, "")
     if people.crs is not None:
         x, y = transform(people.crs, "EPSG:4326", x.astype(np.float64), y.astype(np.float64))
@@ -345,7 +344,7 @@ def table_command(
     command = (
         f"{program()} tabulate {given} --kind {kind}{trips} "
         f"--grid {show_m(float(f'{zone_m:.1g}')).replace(' ', '')} "
-        f"--area={','.join(f'{side:g}' for side in area)}{plane} --period {','.join(days)} "
+        f"--area={','.join(f'{side:g}' for side in area)}{plane} --period {first},{last} "
         f"--epsilon 1 --ledger ledger.sqlite --people {shlex.quote(name)} --budget 2 "
         f"--output {kind} --secret counts.parquet"
     )

@@ -218,8 +218,10 @@ def apply_preset(table: Table, reading: Reading) -> tuple[Table, Reading]:
     of_trips = bool(recognized and PRESETS[recognized].start)
     if recognized and (named or (of_trips and reading.cell_id)):
         if of_trips:
-            text = "{file} has trips with two ends, and only the columns that you named are read; name no "
-            text += "times and places to read both"
+            text = (
+                "{file} has trips with two ends, and only the columns that you named are read; name no times "
+                "and places to read both"
+            )
             table.notes.append(say("reading.one_end", text, file=table.name))
         recognized = None
     preset_name = reading.preset or recognized
