@@ -110,16 +110,17 @@ def recommend(
     reasons = [
         f"{best.label} keeps {asked} at {_percent(best.risk)} (95 % interval up to "
         f"{_percent(best.risk_high)}; the budget is {limit}).",
-        f"Releases that keep the budget: {len(sure)}; this one has the best {budget.utility} of them, "
-        f"{best.utility:.4g}.",
+        f"{len(sure)} of {len(points)} releases keep{'s' * (len(sure) == 1)} the budget with the upper end; "
+        f"this one has the best {budget.utility} of them, {best.utility:.4g}.",
     ]
     if best.worst_by:
         reasons.append(f"The strongest adversary against it wins {_percent(best.worst)}: {best.worst_by}.")
-    tempting = [point for point in points if point not in sure and _cost(point, better) < _cost(best, better)]
+    over = [point for point in points if point not in sure]
+    tempting = sorted(point.label for point in over if _cost(point, better) < _cost(best, better))
     if tempting:
         reasons.append(
-            f"{len(tempting)} other{'s' * (len(tempting) > 1)} would be more useful and cost more risk than "
-            f"the budget: {', '.join(sorted(point.label for point in tempting))}."
+            f"{len(tempting)} of the {len(over)} other{'s' * (len(over) > 1)} would be more useful: "
+            f"{', '.join(tempting)}."
         )
     return Recommendation(label=best.label, reasons=tuple(reasons))
 
