@@ -542,3 +542,22 @@ def test_from_the_command_line(city: Path, finished: Path, capsys: pytest.Captur
     ).keys()
     assert "recommended: " in shoal(*words).out
     assert shoal("compare", city, "--config", finished / "none.toml", "--output", finished / "x").code == 2
+
+
+@pytest.mark.parametrize(
+    ("lines", "values"),
+    [
+        ('method = "glove"\nomit-at-most = "5%"', {"omit_at_most": 0.05}),
+        ('method = "glove"\nomit_at_most = 0.05', {"omit_at_most": 0.05}),
+        ('method = "glove"\nrefine = "on"\nk = "3"', {"refine": True, "k": 3}),
+        ('method = "swap-locations"\ndistance-paths = "all"', {"paths": "all"}),
+        ('method = "reach-locations"\nreach = "leader"', {"both_sides": False}),
+        ('method = "static"\ngrid = "2km"\nslot = 3600', {"grid_m": 2000.0, "slot_s": 3600.0}),
+    ],
+)
+def test_settings_are_written_as_on_the_command_line(
+    lines: str, values: dict[str, Any], tmp_path: Path
+) -> None:
+    (tmp_path / "study.toml").write_text(f"[[runs]]\n{lines}")
+    (setting,) = read_study(tmp_path / "study.toml").settings
+    assert {name: getattr(setting.method, name) for name in values} == values

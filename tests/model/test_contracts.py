@@ -112,6 +112,8 @@ def test_arrays_cannot_be_changed_afterwards() -> None:
     built = Trajectories.from_rows(["a"], [1], [2], [3], grid=Grid())
     with pytest.raises(ValueError, match="read-only"):
         built.t[0] = 5
+    Trajectories(**SOUND)
+    assert all(SOUND[name].flags.writeable for name in "txy")  # the caller's own arrays stay as they were
 
 
 def test_secrets_are_not_in_what_is_shown() -> None:

@@ -106,24 +106,26 @@ def test_links_between_pages_lead_somewhere() -> None:
     assert [(page.name, target) for page, target in links if not (page.parent / target).exists()] == []
 
 
-_FOLDERS_OF_RECORDS = (ROOT / "docs" / "decisions", ROOT / "lab" / "notes")
-RECORDS = {path.name[:4]: path for folder in _FOLDERS_OF_RECORDS for path in folder.glob("0*.md")}
+RECORDS = {
+    "decision": {path.name[:4] for path in (ROOT / "docs" / "decisions").glob("0*.md")},
+    "note": {path.name[:4] for path in (ROOT / "lab" / "notes").glob("0*.md")},
+}
 
 
 def test_the_index_of_decisions_lists_every_record_once() -> None:
     index = (ROOT / "docs" / "decisions" / "README.md").read_text(encoding="utf-8")
-    assert sorted(re.findall(r"\b0\d{3}\b(?!-)", index)) == sorted(RECORDS)
+    assert sorted(re.findall(r"\b0\d{3}\b(?!-)", index)) == sorted([*RECORDS["decision"], *RECORDS["note"]])
 
 
-def test_every_cited_record_exists() -> None:
-    cited = re.compile(r"(?:decisions?/|notes/|[Dd]ecisions? |[Nn]otes? )(0\d{3})\b")
+def test_every_cited_record_is_where_it_is_cited() -> None:
+    cited = re.compile(r"(decision|note)s?[ /](0\d{3})\b", re.IGNORECASE)
     folders = ("src", "packages", "tests", "bench", "lab", "docs", "deploy", "examples")
     files = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
     for folder in folders:
         files += [path for path in (ROOT / folder).rglob("*.*") if path.suffix in (".py", ".md")]
-    numbers = {number for path in files for number in cited.findall(path.read_text(encoding="utf-8"))}
-    assert len(numbers) > 20
-    assert numbers - set(RECORDS) == set()
+    pairs = {pair for path in files for pair in cited.findall(path.read_text(encoding="utf-8"))}
+    assert len(pairs) > 20
+    assert {(kind, number) for kind, number in pairs if number not in RECORDS[kind.lower()]} == set()
 
 
 def test_the_page_of_the_lab_names_every_script() -> None:

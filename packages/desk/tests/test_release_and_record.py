@@ -183,7 +183,7 @@ def test_the_page_says_first_what_decides(
 
 def test_what_a_true_box_says_is_not_called_the_strongest_attack() -> None:
     rates = [
-        {"name": name, "knowledge": "", "target": "release", "rate": rate, "baseline": 0.01}
+        {"name": name, "knowledge": "", "target": "release", "rate": rate, "baseline": 0.01, "worst": rate}
         for name, rate in (("attribution", 0.9), ("linkage", 0.1), ("home", 0.2))
     ]
     assert [one["name"] for one in strongest_first(rates, "boxes")] == ["home", "linkage", "attribution"]

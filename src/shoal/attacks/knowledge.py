@@ -139,6 +139,11 @@ def is_to_the_point(name: str, kind: PayloadKind) -> bool:
     return all(row.apart_on.get(name) != kind for row in ATTACKS.values())
 
 
+def strength(name: str, gain: float, worst: float | None, kind: PayloadKind) -> tuple[bool, float, float]:
+    """By what attacks are ranked: rates that stand apart last, then by advantage, then by best chance."""
+    return is_to_the_point(name, kind), gain, worst or 0.0
+
+
 def of_its_claim(claim: Claim) -> tuple[Knowledge, ...]:
     """The report's adversaries that test this claim alone."""
     rows = [row for row in ATTACKS.values() if row.claims is not None and type(claim) in row.claims]

@@ -6,7 +6,7 @@ from typing import Final
 
 from shoal.attacks.adversary import QuestionName
 from shoal.attacks.attacking import AttackScope, prepare
-from shoal.attacks.knowledge import Knowledge, is_to_the_point, parse_knowledge, record_knowledge
+from shoal.attacks.knowledge import Knowledge, parse_knowledge, record_knowledge, strength
 from shoal.attacks.rate import Rate
 from shoal.attacks.table import ATTACKS
 from shoal.errors import MisuseError
@@ -58,11 +58,11 @@ class Answer:
 def strongest_first(answers: Iterable[Answer], kind: PayloadKind) -> tuple[Answer, ...]:
     """By falling advantage on the release; rates that stand apart come last."""
 
-    def strength(answer: Answer) -> tuple[bool, float, float]:
+    def key(answer: Answer) -> tuple[bool, float, float]:
         rate = answer.release
-        return is_to_the_point(rate.name, kind), rate.gain, rate.worst or 0.0
+        return strength(rate.name, rate.gain, rate.worst, kind)
 
-    return tuple(sorted(answers, key=strength, reverse=True))
+    return tuple(sorted(answers, key=key, reverse=True))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from shoal.attacks.attacking import NO_CONTROL
-from shoal.attacks.knowledge import is_to_the_point, no_rate, rates_alike
+from shoal.attacks.knowledge import no_rate, rates_alike, strength
 from shoal.attacks.rate import gain
 from shoal.comparison.one_release import RUNS_FOLDER, omission_of, result_of, write_text
 from shoal.comparison.study import Study
@@ -22,6 +22,7 @@ from shoal.errors import ClaimError, MisuseError, NothingLeftError, OutputError
 from shoal.measures.query import boxes_of
 from shoal.methods import METHODS, Method
 from shoal.model.argument_checks import require_one_region, require_trajectories
+from shoal.model.claims import PayloadKind
 from shoal.model.frames import frame_of_rows
 from shoal.model.html_table import html_table
 from shoal.model.trajectories import Trajectories
@@ -128,7 +129,7 @@ def point_of(result: Mapping[str, Any], study: Study) -> Point:
     kind = METHODS[result["method"]].about.publishes
     worst = max(
         _on_release(itertools.chain(*played), result),
-        key=lambda one: (is_to_the_point(one["name"], kind), gain_of(one)),
+        key=lambda one: strength_of(one, kind),
     )
     risk, low, high = _risk(result, study, worst)
     value = next(entry["value"] for entry in result["measurements"] if entry["name"] == budget.utility)
@@ -171,6 +172,11 @@ def _on_release(entries: Iterable[Mapping[str, Any]], result: Mapping[str, Any])
 def gain_of(entry: Mapping[str, Any]) -> float:
     """An entry's advantage over guessing."""
     return gain(float(entry["rate"]), float(entry["baseline"]))
+
+
+def strength_of(entry: Mapping[str, Any], kind: PayloadKind) -> tuple[bool, float, float]:
+    """By what an entry is ranked."""
+    return strength(entry["name"], gain_of(entry), entry["worst"], kind)
 
 
 REPORT_FILE: Final = "comparison.html"

@@ -1,7 +1,7 @@
 """The file of ``shoal compare``: methods, settings, attacks, a budget."""
 
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
@@ -12,10 +12,9 @@ from shoal.attacks.knowledge import require_boxes, require_rate
 from shoal.errors import InputError, MisuseError
 from shoal.io.formats.street_files import read_streets
 from shoal.methods import Method, method_named
-from shoal.methods.parameters import declared_parameters
+from shoal.methods.parameters import declared_parameters, parse_value
 from shoal.runtime.argument_types import typed
 from shoal.runtime.files import read_settings
-from shoal.units import duration_s, length_m
 from shoal.utility import metrics_of_every_release
 from shoal.utility.frontier import STRONGEST, Budget
 
@@ -181,31 +180,22 @@ def _swept(run: dict[str, Any]) -> list[Setting]:
 
 
 def _setting(kind: type[Method], chosen: Mapping[str, Any]) -> Setting:
-    parameters_of_kind = declared_parameters(kind)
-    with_units: dict[str, Callable[[Any], float]] = {
-        **{name: length_m for name, declaration in parameters_of_kind.items() if declaration.unit == "m"},
-        **{name: duration_s for name, declaration in parameters_of_kind.items() if declaration.unit == "s"},
-    }
-    graphs = [name for name, declaration in parameters_of_kind.items() if declaration.street_graph]
+    declared = declared_parameters(kind)
+    options = {parameter.option_of(name): name for name, parameter in declared.items()}
+    names = options | {name.replace("_", "-"): name for name in declared}
+    graphs = [name for name, parameter in declared.items() if parameter.street_graph]
     files = [chosen[key] for key in _STREET_FILES if key in chosen and graphs]
-    parameters: dict[str, Any] = dict.fromkeys(graphs, read_streets(*files)) if files else {}
+    values: dict[str, Any] = dict.fromkeys(graphs, read_streets(*files)) if files else {}
     for key, value in chosen.items():
         if files and key in _STREET_FILES:
             continue
-        name = key.replace("-", "_")
-        named = next(
-            (declaration for declaration in with_units if declaration in (f"{name}_m", f"{name}_s")), None
-        )
-        if name in parameters_of_kind:
-            parameters[name] = value
-        elif named is not None:
-            parameters[named] = with_units[named](value)
-        else:
-            raise MisuseError(
-                f"'{key}' is no setting of {kind.about.name}; choose from "
-                f"{', '.join(sorted(parameters_of_kind))}"
-            )
+        name = names.get(key.replace("_", "-"))
+        if name is None:
+            of_files = _STREET_FILES if graphs else ()
+            known = sorted([*of_files, *(option for option, name in options.items() if name not in graphs)])
+            raise MisuseError(f"'{key}' is no setting of {kind.about.name}; choose from {', '.join(known)}")
+        values[name] = parse_value(declared[name], value) if isinstance(value, str) else value
     label = " ".join(
         [kind.about.name, *(f"{key.replace('_', '-')}={value}" for key, value in chosen.items())]
     )
-    return Setting(label=label, name=kind.about.name, method=kind(**parameters))
+    return Setting(label=label, name=kind.about.name, method=kind(**values))

@@ -22,7 +22,7 @@ from shoal.model.intake import Intake
 from shoal.model.places import PublicPlaces
 from shoal.model.plotting import AT_MOST, choose_rows, path_map
 from shoal.runtime.argument_types import typed
-from shoal.runtime.arrays import Floats, Integers, Numbers, offsets_of, rows_of
+from shoal.runtime.arrays import Floats, Integers, Numbers, offsets_of, read_only, rows_of
 from shoal.units import counted, show_m, show_s
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ class Trajectories:
         for name in COLUMNS:
             column = getattr(self, name)
             if column is not None:
-                column.flags.writeable = False
+                object.__setattr__(self, name, read_only(column))
 
     def _require_columns(self) -> None:
         columns = {name: getattr(self, name) for name in COLUMNS}

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from shoal.attacks.knowledge import is_to_the_point
 from shoal.attacks.table import ATTACKS
-from shoal.comparison.compare import gain_of
+from shoal.comparison.compare import strength_of
 from shoal.model.claims import PayloadKind
 from shoal_desk.recipients import BANDS, RECIPIENTS, Recipient, on_payload
 
@@ -18,15 +18,11 @@ _ROUNDING: Final = 1e-9  # a share of 1/11 may be the sum of others
 def strongest_first(
     attacks: Sequence[AttackRate], kind: PayloadKind, target: str = "release"
 ) -> list[AttackRate]:
-    """By advantage over guessing, secondary rates last, as in reports."""
+    """The rates on a target, as reports rank them."""
     return sorted(
         (attack for attack in attacks if attack["target"] == target),
-        key=lambda attack: (
-            not is_to_the_point(attack["name"], kind),
-            -gain_of(attack),
-            attack["name"],
-            attack["knowledge"],
-        ),
+        key=lambda attack: strength_of(attack, kind),
+        reverse=True,
     )
 
 

@@ -89,7 +89,7 @@ def halve_people(original: Trajectories, k: int, run: Run) -> list[EquivalenceCl
 def weights_of(original: Trajectories, classes: Sequence[EquivalenceClass], *, ramp: bool) -> Weights:
     """Costs of extents: the root of dx + dy, and the duration, in units of their means."""
     # ramp: wider boxes also cost more up to 2.5 km, the more so the fewer samples these boxes hold within it.
-    # Means and shares are over raw samples. docs/decisions/0106 gives the reason.
+    # Means and shares are over raw samples. lab/notes/0106 gives the reason.
     close = _CLOSE_M / original.snapped_grid().cell_m
     cells = slots = samples = far = 0
     for crowd in classes:
