@@ -1,11 +1,14 @@
 """Examples in docstrings run as they stand, and print what they say."""
 
 import doctest
+import inspect
 import re
 from importlib import import_module
 from pathlib import Path
 
 import pytest
+
+import shoal
 
 ROOT = Path(__file__).parents[2]
 SOURCES = [ROOT / "src", *ROOT.glob("packages/*/src")]
@@ -30,3 +33,24 @@ def test_examples_in_docstrings_run(module: str, tmp_path: Path, monkeypatch: py
     result = doctest.testmod(import_module(module), optionflags=doctest.ELLIPSIS)
     assert result.attempted > 0, "an example stands where doctest does not look for it"
     assert result.failed == 0
+
+
+_ADDS_A_ROW = "register_"  # an example would add a row for all other tests; docs/your-own-method.md has them
+
+
+@pytest.mark.parametrize("name", shoal.__all__)
+def test_public_docstrings_have_the_sections_of_numpydoc(name: str) -> None:
+    public = getattr(shoal, name)
+    sections = re.findall(r"^(\w+)\n-+$", inspect.getdoc(public) or "", re.MULTILINE)
+    if inspect.isfunction(public):
+        signature = inspect.signature(public)
+        needed = {
+            "Parameters": bool(signature.parameters),
+            "Returns": signature.return_annotation not in (None, "None"),
+            "Examples": not name.startswith(_ADDS_A_ROW),
+        }
+        assert [section for section in needed if needed[section] and section not in sections] == []
+    elif inspect.isclass(public) and not issubclass(public, Exception):
+        assert {"Parameters", "Attributes"} & set(sections)
+    else:
+        assert public is not None

@@ -53,7 +53,20 @@ if TYPE_CHECKING:
 class Comparison:
     """The result of a study.
 
-    results: one JSON document for each release. failed: settings without a release, with the reason.
+    Parameters
+    ----------
+    results
+        One JSON document for each release, in the order of the study.
+    failed
+        The reason, by the label of a setting that gave no release.
+    points
+        Risk and utility of each release, in the same order.
+    better
+        Whether the "higher" or the "lower" value of the budget's metric is better.
+    recommendation
+        The release to take, if any, and why.
+    study
+        What was compared.
     """
 
     results: tuple[Mapping[str, Any], ...]

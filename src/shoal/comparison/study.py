@@ -76,8 +76,29 @@ class Setting:
 class Study:
     """Everything to compare.
 
-    hold_out: share of people left out of every release, as control. people: this many, drawn at random,
-    stand for all. frontier: "omit-at-most" = measure what omission would gain in each release's crowds.
+    Parameters
+    ----------
+    settings
+        The releases to make, at least one.
+    budget
+        The accepted risk, and the metric that chooses among releases within it.
+    knowledge
+        What adversaries know, such as ``points:4``.
+    tries
+        Victims of each attack.
+    hold_out
+        Share of people left out of every release, as control: 0 to 0.5.
+    seed
+        Of all that is drawn.
+    people
+        This many, drawn at random, stand for all; None = all.
+    frontier
+        "omit-at-most" = measure what omission would gain in the crowds of each release; None = do not.
+
+    Raises
+    ------
+    MisuseError
+        When a value is out of its range, or an attack or metric is unknown.
     """
 
     settings: tuple[Setting, ...]
@@ -131,7 +152,31 @@ class Study:
 
 @typed
 def read_study(path: Path | str) -> Study:
-    """The study in a TOML file; raises InputError when it cannot be read or has an unknown setting."""
+    r"""Read a study from a TOML file.
+
+    Parameters
+    ----------
+    path
+        The file; settings of ``[[runs]]`` are named and written as on the command line.
+
+    Returns
+    -------
+    Study
+        A setting for each combination of the values of a run.
+
+    Raises
+    ------
+    InputError
+        When the file cannot be read, or has an unknown or wrong setting.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> import shoal
+    >>> _ = Path("study.toml").write_text('[[runs]]\nmethod = "glove"\nk = [2, 5]')
+    >>> [setting.label for setting in shoal.read_study("study.toml").settings]
+    ['glove k=2', 'glove k=5']
+    """
     return _study(read_settings(path), path)
 
 

@@ -171,14 +171,58 @@ _EVEN: Final = 0.5  # the share of all intervals from which one interval is the 
 class Description:
     """A data set in figures.
 
-    first_time, last_time: ISO 8601, UTC. samples_per_subject: least, median, most.
-    samples_per_subject_and_day: mean over all subjects and days, at least one. surface_km2: of the convex
-    hull. places: how many. share_in_top_places: of all samples, in the ten most frequent. median_gap_s:
-    between consecutive samples of a subject, None without any; gap_quantiles_s: at 10, 50 and 90 %.
-    usual_gap_s, usual_gap_share: the most frequent gap and its share. area: in degrees, None on a plane of
-    no known system. map_bounds_m: west, south, east, north on the plane of crs. cell_m, slot_s: None
-    without a grid. people_lost: those of people_read without a usable row. samples_by_hour: by the clock of
-    time_zone. columns: those read, by role.
+    Parameters
+    ----------
+    subjects, samples
+        How many.
+    first_time, last_time
+        ISO 8601, UTC.
+    days
+        Between the two.
+    extent_east_km, extent_north_km
+        The sides of the box around all samples.
+    samples_per_subject
+        Least, median, most.
+    samples_per_subject_and_day, samples_per_subject_and_hour
+        The mean over all subjects and days or hours, at least one.
+    surface_km2
+        Of the convex hull.
+    places
+        How many different ones.
+    share_in_top_places
+        Of all samples, in the ten most frequent places.
+    median_gap_s, gap_quantiles_s
+        Gaps between consecutive samples of a subject: the median; those at 10, 50 and 90 %. None without any.
+    usual_gap_s, usual_gap_share
+        The most frequent gap and its share; None without any.
+    area
+        In degrees; None on a plane of no known system.
+    top_places
+        The most frequent places with their samples.
+    map
+        Lines of letters, the denser the darker.
+    map_letter_m, map_bounds_m
+        The width of a letter; west, south, east, north of the map on the plane of ``crs``.
+    unit_of_protection
+        What one id stands for.
+    cell_m, slot_s
+        The grid; None for points as given.
+    crs
+        The plane as text for pyproj; None = local meters.
+    rows_read, people_read
+        In the input.
+    people_lost
+        Those of ``people_read`` without a usable row.
+    rows_dropped, rows_repaired
+        Counts by reason.
+    notes
+        What the reader should know about the reading, in sentences.
+    samples_by_hour
+        24 counts, by the clock of ``time_zone``.
+    time_zone
+        The zone of the hours.
+    columns
+        The columns that were read, by role.
     """
 
     subjects: int

@@ -155,7 +155,35 @@ def k_gaps(
 ) -> list[KGap]:
     """The k-gaps for each k, from one search.
 
-    subjects: ascending, each among all people; None = all.
+    Parameters
+    ----------
+    original : Trajectories
+        Snapped trajectories.
+    ks : sequence of int
+        People to share a record, each at least 2.
+    caps : Caps or None
+        The stretches that count as total loss; None = 20 km and 8 h.
+    run : Run or None
+        Progress and threads; None = local and silent.
+    subjects : int64 [s] or None
+        The positions of those whose gaps are asked, ascending, each among all people; None = all.
+
+    Returns
+    -------
+    list of KGap
+        One for each of ``ks``.
+
+    Raises
+    ------
+    MisuseError
+        When a k is below 2, or there are fewer people than k.
+
+    Examples
+    --------
+    >>> import shoal
+    >>> city = shoal.read(shoal.synthesize(n_subjects=20, days=2, seed=1))
+    >>> [gaps.k for gaps in shoal.k_gaps(city, [2, 5])]
+    [2, 5]
     """
     require_trajectories(original)
     if is_number(ks):

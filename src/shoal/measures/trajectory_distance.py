@@ -44,9 +44,13 @@ _ROWS_PER_PART: Final = 64
 class TrajectoryDistances:
     """The distances of n trajectories.
 
-    matrix: [n, n], symmetric, inf where there is no distance, or none was requested. component: int64 [n], 0
-    for the largest component of the distance graph, then by falling size; -1 for a trajectory with fewer than
-    two distinct times, which is not comparable with anything (Def. 10).
+    Parameters
+    ----------
+    matrix : float64 [n, n]
+        Symmetric, inf where there is no distance, or none was requested.
+    component : int64 [n]
+        0 for the largest component of the distance graph, then by falling size; -1 for a trajectory with
+        fewer than two distinct times, which is not comparable with anything (Def. 10).
     """
 
     matrix: Floats

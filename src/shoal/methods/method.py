@@ -66,7 +66,13 @@ class About:
 
 
 class Method(Declares, Protocol):
-    """Turns trajectories into a release that carries a claim."""
+    """Turns trajectories into a release that carries a claim.
+
+    Attributes
+    ----------
+    about
+        Name, title, techniques, claim, and what is published.
+    """
 
     about: ClassVar[About]
 

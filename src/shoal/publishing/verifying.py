@@ -106,6 +106,16 @@ def verify_folder(
     MisuseError
         When the raw data is not snapped and the folder holds boxes, or the other way round; or when what is
         expected cannot be read.
+
+    Examples
+    --------
+    >>> import shoal
+    >>> calls = shoal.read(shoal.synthesize(n_subjects=20, days=1, seed=1))
+    >>> rng, file = shoal.Randomness.for_research(1), "linkage.parquet"
+    >>> _ = shoal.publish(calls, shoal.Glove(k=2), "release", rng=rng, linkage_file=file, tries=0)
+    >>> linkage = shoal.read_linkage(file)
+    >>> shoal.verify_folder(calls, "release", linkage, expected="k-anonymity:2").holds
+    True
     """
     require_trajectories(original)
     require_linkage(linkage)

@@ -78,6 +78,15 @@ def read_release(folder: Path | str, *, kind: PayloadKind | None = None) -> Rele
     ------
     InputError
         When a file is missing, truncated or lacks a column, or when the release is not of this kind.
+
+    Examples
+    --------
+    >>> import shoal
+    >>> calls = shoal.read(shoal.synthesize(n_subjects=20, days=1, seed=1))
+    >>> rng = shoal.Randomness.for_research(1)
+    >>> published = shoal.publish(calls, shoal.Glove(k=2), "release-to-read", rng=rng, tries=0)
+    >>> shoal.read_release(published.folder).n_records
+    20
     """
     folder = local_path(folder, "a release folder")
     manifest = read_manifest(folder)
@@ -193,6 +202,15 @@ def read_linkage(path: Path | str) -> Linkage:
     ------
     InputError
         When it cannot be read or lacks a column.
+
+    Examples
+    --------
+    >>> import shoal
+    >>> calls = shoal.read(shoal.synthesize(n_subjects=20, days=1, seed=1))
+    >>> rng, file = shoal.Randomness.for_research(1), "linkage.parquet"
+    >>> _ = shoal.publish(calls, shoal.Glove(k=2), "release", rng=rng, linkage_file=file, tries=0)
+    >>> len(shoal.read_linkage(file).uids)
+    20
     """
     path = local_path(path, "a linkage table")
     table = read_parquet(path)

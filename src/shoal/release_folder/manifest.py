@@ -47,9 +47,37 @@ class EarlierRelease(BaseModel):
 
 
 class Statement(BaseModel):
-    """All entries are optional.
+    """What a publisher says about a release; every entry is optional.
 
-    unit: what one id stands for. earlier_releases: None = not stated, empty = none are known.
+    Parameters
+    ----------
+    data_set, version, publisher
+        What the release is of, and whose it is.
+    purpose, recipients, conditions
+        What it is for, who gets it, and under which conditions.
+    data_source
+        Where the raw data comes from.
+    unit
+        What one id stands for.
+    adversary
+        Against whom it protects.
+    earlier_releases
+        Of the same people; None = not stated, empty = none are known.
+    reassess_on
+        The day by which the risk is judged again.
+    contact
+        Whom to ask.
+
+    Raises
+    ------
+    MisuseError
+        For an unknown entry, or a value of another type.
+
+    Examples
+    --------
+    >>> import shoal
+    >>> shoal.Statement(publisher="City of Oldenburg", purpose="bus lines").to_json()
+    {'publisher': 'City of Oldenburg', 'purpose': 'bus lines'}
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -87,7 +115,31 @@ NOTHING_STATED: Final = Statement()
 
 @typed
 def read_statement(path: Path | str) -> Statement:
-    """Read a statement from a TOML file."""
+    """Read a statement from a TOML file.
+
+    Parameters
+    ----------
+    path
+        A file with the entries of ``Statement``.
+
+    Returns
+    -------
+    Statement
+        Its entries.
+
+    Raises
+    ------
+    InputError
+        When the file cannot be read, or has an unknown or wrong entry.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> import shoal
+    >>> _ = Path("statement.toml").write_text('publisher = "City of Oldenburg"')
+    >>> shoal.read_statement("statement.toml").publisher
+    'City of Oldenburg'
+    """
     entries = read_settings(path)
     try:
         return Statement(**entries)

@@ -33,7 +33,17 @@ Square = tuple[int, int]  # column and row, from the north-west
 
 @dataclass(frozen=True, kw_only=True)
 class TileFile:
-    """An MBTiles file with pictures. zooms: ascending. credit: plain text."""
+    """An MBTiles file with pictures.
+
+    Parameters
+    ----------
+    path
+        The file.
+    zooms
+        Its zooms, ascending.
+    credit
+        Whose pictures they are, in plain text.
+    """
 
     path: Path
     zooms: tuple[int, ...]

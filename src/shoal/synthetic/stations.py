@@ -198,7 +198,7 @@ def lay_out_stations(layout: Layout, rng: np.random.Generator, n_subjects: int) 
 
 @typed
 def read_stations(path: Path | str) -> Stations:
-    """Read base stations, with equal shares of people.
+    r"""Read base stations, with equal shares of people.
 
     Parameters
     ----------
@@ -214,6 +214,14 @@ def read_stations(path: Path | str) -> Stations:
     ------
     InputError
         When the file cannot be read, a column is missing, or fewer than two positions are usable.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> import shoal
+    >>> _ = Path("stations.csv").write_text("lat,lon\n53.1,8.2\n53.2,8.3\n")
+    >>> shoal.read_stations("stations.csv").dropped
+    {}
     """
     path = local_path(path, "a file of stations")
     table = _read_table(path)

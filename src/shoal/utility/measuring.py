@@ -97,7 +97,15 @@ def people_behind(facts: Facts, metric: Metric) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class Measurement:
-    """A metric with its result."""
+    """A metric with its result.
+
+    Parameters
+    ----------
+    metric
+        The row of the table of metrics.
+    result
+        The value, with further numbers where the metric has some.
+    """
 
     metric: Metric
     result: Value
@@ -126,7 +134,13 @@ _COLUMNS: Final = ("name", "value", "unit", "better", "words")  # of every row
 
 @dataclass(frozen=True, kw_only=True)
 class Measurements:
-    """The result of ``measure``, in the order of the table."""
+    """The result of ``measure``.
+
+    Parameters
+    ----------
+    measurements
+        One for each metric, in the order of the table of metrics.
+    """
 
     measurements: tuple[Measurement, ...]
 

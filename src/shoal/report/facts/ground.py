@@ -155,7 +155,15 @@ Bounds = tuple[float, float, float, float]  # west, south, east, north in meters
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MapGround:
-    """The publisher's street graph and tiles; either may be None."""
+    """What maps show under the data.
+
+    Parameters
+    ----------
+    streets
+        The publisher's street graph, or None.
+    tiles
+        The publisher's tiles, or None.
+    """
 
     streets: StreetGraph | None = None
     tiles: TileFile | None = None
