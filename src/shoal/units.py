@@ -19,6 +19,7 @@ SECONDS: Final = {"s": 1.0, "min": 60.0, "h": float(HOUR_S), "d": float(DAY_S)}
 
 BYTES: Final = {"mb": 1e6, "gb": 1e9, "tb": 1e12, "mib": 2.0**20, "gib": 2.0**30, "tib": 2.0**40}
 
+NO_NUMBER: Final = "\N{EN DASH}"
 _SMALLEST: Final = 1e-6  # micrometers and microseconds: what positions and times are kept to
 _ROUNDING: Final = 1e-9  # a quotient of two lengths so near a whole number is one
 _LARGEST: Final = 1e12  # meters that a coordinate may have; some 30,000 years
@@ -74,8 +75,21 @@ def parse_share(text: str | float) -> float:
 
 
 def show_share(share: float) -> str:
-    """A share for people: ``5 %``."""
+    """A share that was set: ``5 %``."""
     return f"{100 * share:.4g} %"
+
+
+def percent(share: float, digits: int = 1) -> str:
+    """A measured share, ``12.3 %``: 0 and 100 only when exact, a dash for nan."""
+    if math.isnan(share):
+        return NO_NUMBER
+    least = 10.0**-digits
+    if 0 < share < least / 200:
+        return f"< {least:g} %"
+    if 1 - least / 200 <= share < 1:
+        return f"> {100 - least:g} %"
+    text = f"{100 * share:.{digits}f}"
+    return f"{text.rstrip('0').rstrip('.') if digits else text} %"
 
 
 def in_digits(value: float, digits: int) -> str:

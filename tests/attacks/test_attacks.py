@@ -419,5 +419,5 @@ def test_rates_show_themselves_in_a_line_each() -> None:
     lines = repr(found).splitlines()
     assert lines[0] == "AttackResult(2 rates)"
     assert lines[1].startswith("  Rate(unicity on raw with 2 exact points: ")
-    assert lines[1].endswith("guessing 5.00%, 20 tries)")
+    assert lines[1].endswith("guessing 5 %, 20 tries)")
     assert found.to_json() == {"attacks": [rate.to_json() for rate in found.rates], "notes": []}

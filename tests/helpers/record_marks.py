@@ -12,7 +12,8 @@ import shoal
 from figures import Figure, figures_of
 from shoal.attacks import Rate
 from shoal.model.trajectories import Trajectories
-from shoal.report.words.numbers import exact, percent
+from shoal.report.words.numbers import exact
+from shoal.units import percent
 
 TERMS = {
     # the minus sign of the page

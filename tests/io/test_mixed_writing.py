@@ -154,6 +154,6 @@ def test_kilometers_or_degrees_among_meters(factor: float, crs: str | None, tmp_
     meters = text_of((iso, iso), lambda y, x: (y * factor, x * factor), lambda y, x: (y + 6.8e6, x + 6.5e5))
     (tmp_path / "x.csv").write_text(meters.replace("lat;lon", "y;x"))
     words = "some x and y of x.csv are more than a hundred times smaller than the others"
-    with pytest.raises(InputError, match=words if crs is None else "33% of the positions of x.csv lie more"):
+    with pytest.raises(InputError, match=words if crs is None else "33 % of the positions of x.csv lie more"):
         read(tmp_path / "x.csv", crs=crs)
     assert read(tmp_path / "x.csv", crs="local").n_subjects == 6

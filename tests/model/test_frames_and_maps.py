@@ -366,7 +366,7 @@ def test_a_description_and_a_comparison_are_shown() -> None:
         recommendation=Recommendation(label=NASTY, reasons=(f"Take {NASTY}.",)),
         study=study,
     )._repr_html_()
-    assert f"<tr><th>{SAFE}</th><td>43.2% (insider)</td>" in found
+    assert f"<tr><th>{SAFE}</th><td>43.2 % (insider)</td>" in found
     assert "<tr><th>glove k=3</th><td></td><td></td>" in found
     assert f"<tr><th>static k=9</th><td>no release</td><td></td><td>{SAFE}</td>" in found
     assert f"<p>Take {SAFE}.</p>" in found
@@ -394,7 +394,9 @@ def test_what_is_shown_is_true() -> None:
     assert "the claim holds" in Verdict.of([], checked=2)._repr_html_()
     assert "the claim does not hold" in Verdict.of([], checked=0)._repr_html_()
     both = AttackResult(rates=(a_rate("one"), a_rate("other")), notes=("no control group",))._repr_html_()
-    assert both.count("<td>15.2%</td><td>12.1% to 19.1%</td><td>0.21%</td><td>0.21%</td><td>400</td>") == 2
+    assert (
+        both.count("<td>15.2 %</td><td>12.1 % to 19.1 %</td><td>0.21 %</td><td>0.21 %</td><td>400</td>") == 2
+    )
     assert "<th>other</th>" in both
     assert both.endswith("<p>no control group</p>")
 

@@ -122,7 +122,7 @@ def test_half_of_the_places_must_be_right() -> None:
 
 
 def test_the_errors_in_words() -> None:
-    assert error_in_words(0.0123) == "by 1.2%"
+    assert error_in_words(0.0123) == "by 1.2 %"
     assert error_in_words(999.0) == "by a factor of 1e+03"
     assert error_in_words(np.inf) == "without bound"
 
@@ -224,7 +224,7 @@ def test_what_spans_the_earth_is_noted_and_released_in_no_way(wide: str, tmp_pat
     source = tracks(WIDE[wide], tmp_path / "people.csv")
     people = shoal.read(source, time_unit="s")
     (note,) = [note for note in people.intake.notes if note.startswith(TOO_WIDE)]
-    assert note.startswith(f"{TOO_WIDE}: 100% of the positions of people.csv lie so far from the middle")
+    assert note.startswith(f"{TOO_WIDE}: 100 % of the positions of people.csv lie so far from the middle")
     rng, there = Randomness.for_research(1), tmp_path / "release"
     refused = pytest.raises(InputError, match=r"for one plane.* publish each region on its own")
     with refused:

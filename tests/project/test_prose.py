@@ -132,3 +132,10 @@ def test_the_test_of_names_finds_what_is_gone() -> None:
     assert file_exists("methods/assembly.py")
     assert file_exists("verification/boxes/")
     assert not file_exists("verification/company.py")
+
+
+def test_measured_shares_are_written_in_one_way() -> None:
+    files = [path for source in (ROOT / "src", ROOT / "packages") for path in source.rglob("*.py")]
+    own = re.compile(r":[^{}\s]*\d%\}")  # units.percent writes them
+    assert len(files) > 500
+    assert [path.name for path in files if "tests" not in path.parts and own.search(path.read_text())] == []

@@ -13,8 +13,8 @@ from shoal.attacks.attacking import AttackScope
 from shoal.attacks.knowledge import record_knowledge
 from shoal.attacks.questions import DRAW
 from shoal.methods import METHODS
-from shoal.report.words.numbers import percent
 from shoal.runtime.randomness import Randomness
+from shoal.units import percent
 from small_releases import record_of
 
 TRIES = 25

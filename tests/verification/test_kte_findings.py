@@ -187,23 +187,23 @@ def test_subjects_after_an_end_of_the_search_are_undecided(monkeypatch: pytest.M
         (
             [0, 30, 31, 60],
             [0.0, 0.25, 0.25, 0.5],
-            "30.5 min (median) and 55.65 min (95 %) beyond what is known; 50.00% of about 10 intervals "
+            "30.5 min (median) and 55.65 min (95 %) beyond what is known; 50 % of about 10 intervals "
             "beyond epsilon (as many records near by that are no candidates would do so by accident "
-            "in 25.00%, 50% of that)",
+            "in 25 %, 50 % of that)",
         ),
         (
             [30, 30],
             [0.0, 0.5],
-            "30 min (median) and 30 min (95 %) beyond what is known; 0.00% of about 10 intervals "
+            "30 min (median) and 30 min (95 %) beyond what is known; 0 % of about 10 intervals "
             "beyond epsilon (as many records near by that are no candidates would do so by accident "
-            "in 25.00%)",
+            "in 25 %)",
         ),
         (
             [31, 0],
             [1.0, 0.5],
-            "15.5 min (median) and 29.45 min (95 %) beyond what is known; 50.00% of about 10 intervals "
+            "15.5 min (median) and 29.45 min (95 %) beyond what is known; 50 % of about 10 intervals "
             "beyond epsilon (as many records near by that are no candidates would do so by accident "
-            "in 75.00%, 100% of that)",
+            "in 75 %, 100 % of that)",
         ),
     ],
 )

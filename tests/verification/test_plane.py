@@ -134,7 +134,7 @@ def test_both_corners_of_each_box_and_all_points_are_looked_at() -> None:
     check.add_boxes(boxes_of([], []), Grid(cell_m=0.1, slot_s=1.0))
     (finding,) = check.findings()
     assert finding.message.startswith("at 4 of 4 places of the release, distances in the manifest's plane")
-    assert finding.message.endswith(", by a factor of 1e+03 at worst; 1% is allowed")
+    assert finding.message.endswith(", by a factor of 1e+03 at worst; 1 % is allowed")
     x, y = np.array([0.5, 0.6, 0.7]), np.zeros(3)
     later.add_points(Points(t=x, x=x, y=y))
     check.merge(later)

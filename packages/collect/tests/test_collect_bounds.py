@@ -48,7 +48,7 @@ def test_circles_that_come_back_are_refused_beyond_their_share() -> None:
     assert repeated_share([*later, elsewhere], [POINTS[:1], POINTS[1:]]) == len(WAY) / (len(WAY) + 1)
     require_within_bounds(profile(repeated=1.0), Terms(), later, [POINTS])
     require_within_bounds(profile(), Terms(), later, [POINTS[:1]])
-    with pytest.raises(InputError, match="100% of these circles stand in releases of yours"):
+    with pytest.raises(InputError, match="100 % of these circles stand in releases of yours"):
         require_within_bounds(profile(), Terms(), later, [POINTS])
 
 

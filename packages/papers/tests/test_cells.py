@@ -63,7 +63,7 @@ GAP_AB = (30 / 200 / 2 + 2 / 480 / 2 + 10 / 480 / 2) / 2  # half of km / 20 km a
         ("table-2-w4m", [*PAIR, *FAR], "civ, k = 2", "mean time error, min", (2 + 10) / 8),
         ("table-2-w4m-area", [*PAIR, *FAR], "civ, k = 2", "mean time error, min", (2 + 10) / 8),
         ("figure-10", [*THREE, *FAR], "civ, 1 day, raw", "mean half, km", RAW_KM),
-        ("figure-11", [*THREE, *FAR], "sen, 100% of the people, published", "mean half, km", PUBLISHED_KM),
+        ("figure-11", [*THREE, *FAR], "sen, 100 % of the people, published", "mean half, km", PUBLISHED_KM),
         ("section-7.3", [*THREE, *FAR], "civ", "mean, km", 200**0.5 / 10 / 4),
     ],
 )  # fmt: skip

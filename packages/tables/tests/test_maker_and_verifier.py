@@ -11,8 +11,8 @@ from pyarrow import parquet
 
 import shoal
 from shoal.model.intake import Reading
-from shoal.report.words.numbers import percent
 from shoal.runtime.files import sha256_of
+from shoal.units import percent
 from shoal_tables import (
     Ledger,
     Privacy,

@@ -15,6 +15,7 @@ from shoal.model.intake import Reading
 from shoal.release_folder.files import is_public
 from shoal.runtime.files import sha256_of
 from shoal.scale.engines import engine_of
+from shoal.units import percent
 from shoal_tables import Ledger, Privacy, days_of, grid_zones
 from shoal_tables.definition.manifest import Kind, read_table_manifest
 from shoal_tables.making.calibration import promise_of
@@ -252,7 +253,7 @@ def test_a_bound_for_other_people_is_said_and_spends_nothing(tmp_path: Path) -> 
     kept = np.array([row["count"] for row in pq.read_table(tmp_path / "counts.parquet").to_pylist()])
     share = 1 - kept.sum() / made.manifest.promise.granularity / exact.sum()
     assert share > 0.5
-    assert f"the bound takes away {share:.0%} of what is counted" in " ".join(made.notes)
+    assert f"the bound takes away {percent(share, 0)} of what is counted" in " ".join(made.notes)
     (tmp_path / "again").mkdir()
     ledger = Ledger(tmp_path / "ledger.sqlite", "taxis", 2.0)
     with pytest.raises(InputError, match=r"takes away .* Nothing was spent"):

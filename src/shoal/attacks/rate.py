@@ -12,7 +12,7 @@ from shoal.errors import MisuseError
 from shoal.model.frames import frame_of_rows
 from shoal.model.html_table import html_table
 from shoal.runtime.arrays import Floats, Integers
-from shoal.units import counted, show_m
+from shoal.units import counted, percent, show_m
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -263,9 +263,9 @@ class Rate:
 
     def __repr__(self) -> str:
         return (
-            f"Rate({self.name} on {self.target} with {self.knowledge}: {self.rate:.2%} "
-            f"({self.low:.2%} to {self.high:.2%}), guessing {self.baseline:.2%}, "
-            + ("" if self.chance is None else f"chance {self.chance:.2%}, ")
+            f"Rate({self.name} on {self.target} with {self.knowledge}: {percent(self.rate, 2)} "
+            f"({percent(self.low, 2)} to {percent(self.high, 2)}), guessing {percent(self.baseline, 2)}, "
+            + ("" if self.chance is None else f"chance {percent(self.chance, 2)}, ")
             + f"{counted(self.tries, 'try', 'tries')}"
             + (f", median error {show_m(self.error.space_m)}, {self.error.time_s:g} s" if self.error else "")
             + ")"
@@ -319,10 +319,10 @@ def _html_of(rates: Iterable[Rate], notes: Iterable[str] = ()) -> str:
             item.name,
             item.knowledge,
             item.target,
-            f"{item.rate:.1%}",
-            f"{item.low:.1%} to {item.high:.1%}",
-            f"{item.baseline:.2%}",
-            f"{item.baseline if item.chance is None else item.chance:.2%}",
+            percent(item.rate),
+            f"{percent(item.low)} to {percent(item.high)}",
+            percent(item.baseline, 2),
+            percent(item.baseline if item.chance is None else item.chance, 2),
             f"{item.tries:,}",
         )
         for item in rates

@@ -24,7 +24,7 @@ from shoal.cli.terminal import Bars, print_result, read_and_report
 from shoal.messages import program
 from shoal.model.intake import Reading
 from shoal.runtime.files import null_for_nan
-from shoal.units import counted
+from shoal.units import counted, percent
 
 if TYPE_CHECKING:
     from shoal.synthetic import Layout
@@ -282,7 +282,7 @@ def demo(output: Path | None, as_json: bool, quiet: bool) -> int:
         f"k = {outcome.k}: raw samples whose "
         + "; ".join(f"{row.words}: {row.text(row.raw)}" for row in accuracy_rows(outcome.accuracy)[:5])
         + "; won by the "
-        + ", ".join(f"attack {rate.name} {rate.rate:.1%} of {rate.tries}" for rate in outcome.rates)
+        + ", ".join(f"attack {rate.name} {percent(rate.rate)} of {rate.tries}" for rate in outcome.rates)
         for outcome in outcomes
     ]
     lines += [f"with k = {outcome.k}: {caution}" for outcome in outcomes for caution in outcome.cautions]

@@ -88,7 +88,7 @@ def verification_lines(result: "VerificationResult") -> list[str]:
 
 def rate_lines(attack_rates: "Sequence[Rate]") -> list[str]:
     """A table with a row for each rate; empty without rates."""
-    from shoal.report.words.numbers import percent
+    from shoal.units import percent
 
     rows = [
         (
@@ -134,11 +134,9 @@ def _weaker(published: "Publication") -> list[str]:
 
 def format_value(value: float | None, unit: str) -> str:
     """A value with its unit."""
-    from shoal.report.words.numbers import meters, percent, seconds
+    from shoal.report.words.numbers import BY_UNIT
 
-    if value is None:
-        return "unknown"
-    return {"share": percent, "m": meters, "s": seconds}.get(unit, "{:.3f}".format)(value)
+    return "unknown" if value is None else BY_UNIT.get(unit, "{:.3f}".format)(value)
 
 
 def print_publication(

@@ -274,7 +274,7 @@ def _columns(roles: Sequence[str]) -> dict[str, str]:
 
 
 def _lines(result: "Checked", claim: str | None) -> list[str]:
-    from shoal.report.words.numbers import percent
+    from shoal.units import percent
 
     verdict = result.verdict
     small = f"; in smaller classes: {counted(result.records_below, 'record')}" if claim else ""

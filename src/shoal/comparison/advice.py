@@ -29,7 +29,7 @@ from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.files import null_for_nan
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
-from shoal.units import DAY_S, HOUR_S, in_digits, measured_m, measured_s, show_m, show_share
+from shoal.units import DAY_S, HOUR_S, in_digits, measured_m, measured_s, percent, show_m, show_share
 from shoal.utility import Facts
 from shoal.utility.usefulness import USES, Usefulness, usefulness_of
 
@@ -116,13 +116,18 @@ class Trial:
         """The row of a table for a terminal, the name as wide as this."""
         useful, strongest = self.usefulness, self.strongest
         within = f"{measured_m(useful.median_space_m)}, {measured_s(useful.median_time_s)}"
-        attack = "unknown" if strongest is None else f"{strongest.rate:.0%} ({strongest.baseline:.0%})"
+        attack = (
+            "unknown"
+            if strongest is None
+            else f"{percent(strongest.rate, 0)} ({percent(strongest.baseline, 0)})"
+        )
         uses = ", ".join(
             verdict.use.name + ("" if verdict.answer == "yes" else " roughly")
             for verdict in useful.verdicts
             if verdict.answer in _ORDER
         )
-        return f"{self.name:{width}}  {within:>20}  {self.left_out:>8.1%}  {attack:>27}  {uses or 'nothing'}"
+        left_out = percent(self.left_out)
+        return f"{self.name:{width}}  {within:>20}  {left_out:>8}  {attack:>27}  {uses or 'nothing'}"
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; null for unknown ones."""

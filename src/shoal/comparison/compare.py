@@ -33,6 +33,7 @@ from shoal.runtime.argument_types import typed
 from shoal.runtime.files import local_path, null_for_nan
 from shoal.runtime.run import Run
 from shoal.runtime.staging import explain_write_errors
+from shoal.units import percent
 from shoal.utility import METRICS
 from shoal.utility.frontier import (
     LEVELS,
@@ -99,7 +100,7 @@ class Comparison:
         rows = [
             (
                 point.label,
-                "" if math.isnan(point.worst) else f"{point.worst:.1%} ({point.worst_by})",
+                "" if math.isnan(point.worst) else f"{percent(point.worst)} ({point.worst_by})",
                 "" if math.isnan(point.utility) else f"{point.utility:.4g} {metric.unit}",
                 "no other is better in both" if point.label in best else "",
             )

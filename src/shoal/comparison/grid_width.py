@@ -15,7 +15,7 @@ from shoal.model.places import PublicPlaces
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
-from shoal.units import show_m
+from shoal.units import percent, show_m
 from shoal.utility import Facts
 
 WIDTHS_M: Final = (500, 1_000, 2_000, 4_000, 8_000)
@@ -45,8 +45,8 @@ class GridTrial:
         """For a terminal."""
         return (
             f"grid:{self.width_m:g}m: half of the samples within {show_m(self.space_m)}; one who knows all "
-            f"places names a true one in {self.reading.rate:.0%} of the boxes, and in "
-            f"{self.reading.baseline:.0%} without their sides"
+            f"places names a true one in {percent(self.reading.rate, 0)} of the boxes, and in "
+            f"{percent(self.reading.baseline, 0)} without their sides"
         )
 
 

@@ -15,7 +15,7 @@ from shoal.model.projection import WGS84, transform
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.argument_types import typed
 from shoal.runtime.arrays import Floats, Integers, Numbers
-from shoal.units import DAY_S, counted, show_m, show_s
+from shoal.units import DAY_S, counted, percent, show_m, show_s
 
 TOP_PLACES: Final = 10
 _MAP_COLUMNS: Final = 64
@@ -294,7 +294,7 @@ class Description:
             f"time between samples of one subject: {gap}",
             *self._rhythm(),
             f"places: {self.places:,} different; the {TOP_PLACES} most frequent hold "
-            f"{self.share_in_top_places:.1%} of all samples",
+            f"{percent(self.share_in_top_places)} of all samples",
             *(f"  {_place_line(place, self.samples)}" for place in self.top_places),
             *self._densities(),
             f"grid: {grid}",
@@ -331,7 +331,7 @@ class Description:
         low, _, high = self.gap_quantiles_s
         line = f"rhythm: eight in ten follow after {show_s(low)} to {show_s(high)}"
         if self.usual_gap_share >= _EVEN:
-            line += f"; {self.usual_gap_share:.0%} after {show_s(self.usual_gap_s)}, a regular clock"
+            line += f"; {percent(self.usual_gap_share, 0)} after {show_s(self.usual_gap_s)}, a regular clock"
         return [line]
 
 
@@ -428,7 +428,7 @@ def _place_line(place: Place, samples: int) -> str:
     if place.lat is not None and place.lon is not None:
         where = f"{place.lat:.4f}, {place.lon:.4f}"
     people = f"{place.subjects:,} subject{'s' * (place.subjects != 1)}"
-    return f"{where}: {place.samples / samples:.1%} of the samples, {people}"
+    return f"{where}: {percent(place.samples / samples)} of the samples, {people}"
 
 
 def _iso(seconds: float) -> str:

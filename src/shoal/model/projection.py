@@ -15,6 +15,7 @@ import numpy as np
 
 from shoal.errors import InputError
 from shoal.runtime.arrays import Flags, Floats
+from shoal.units import percent
 
 if TYPE_CHECKING:
     from pyproj import Transformer
@@ -159,7 +160,7 @@ def is_far_from_center(middle_lon: float, middle_lat: float, lon: Floats, lat: F
 def error_in_words(worst: float) -> str:
     """The error of distances, for a message."""
     if worst < 1:
-        return f"by {worst:.1%}"
+        return f"by {percent(worst)}"
     return f"by a factor of {worst + 1:,.3g}" if worst < _NO_PLANE else "without bound"
 
 

@@ -34,7 +34,7 @@ from shoal.runtime.argument_types import typed
 from shoal.runtime.arrays import Floats, Integers, offsets_of
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
-from shoal.units import counted
+from shoal.units import counted, percent
 from shoal.verification.foreign import (
     OWN_SAMPLES,
     SAME_PEOPLE,
@@ -104,7 +104,7 @@ class Checked:
         }
 
     def __repr__(self) -> str:
-        return f"Checked(k = {self.k}, {self.records} records, {self.true_share:.1%} of the rows true)"
+        return f"Checked(k = {self.k}, {self.records} records, {percent(self.true_share)} of the rows true)"
 
 
 @typed

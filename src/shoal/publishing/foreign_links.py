@@ -26,7 +26,7 @@ from shoal.model.projection import WGS84, transform
 from shoal.model.release import Boxes
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Flags, Floats, Integers, offsets_of
-from shoal.units import show_m, show_s
+from shoal.units import percent, show_m, show_s
 from shoal.verification.boxes.loops import Samples
 
 Meaning = Literal["itself", "from", "around", "up to"]
@@ -90,8 +90,8 @@ def widen_ranges(published: Foreign, samples: RawSamples) -> tuple[Foreign, tupl
     notes = []
     if share < _FITS:
         notes.append(
-            f"only {share:.0%} of the rows hold a raw sample, however their values are read: places or "
-            "times were moved, or RAW is other data"
+            f"only {percent(share, 0)} of the rows hold a raw sample, however their values are read: places "
+            "or times were moved, or RAW is other data"
         )
     for which, unit, width in zip(best, ("time", "place"), (t_step, step), strict=True):
         if which != "itself":
@@ -339,7 +339,10 @@ def by_content(published: Foreign, raw_samples: RawSamples) -> PersonLinks:
         find_top_subjects(offsets, columns, at, n_people, hits, named)
         fit = float(hits.sum() / max(counts.sum(), 1))
         where = f" within {meters:g} m and {seconds / 60:g} min" if meters else ""
-        words = f"found by content: {fit:.0%} of the rows lie{where or ' where'} a person of the raw data was"
+        words = (
+            f"found by content: {percent(fit, 0)} of the rows lie{where or ' where'} a person of the raw "
+            "data was"
+        )
         if fit > best[0] + 0.02:
             best = (fit, match_people(named, n_people), words)
         if fit >= _ENOUGH:

@@ -36,7 +36,6 @@ from shoal.report.facts.evidence import Evidence, publishable_rate
 from shoal.report.facts.ground import NO_GROUND, bounds_around
 from shoal.report.pages.assessment import assessment_report
 from shoal.report.pages.record import record_page
-from shoal.report.words.numbers import percent
 from shoal.runtime.argument_types import typed
 from shoal.runtime.checkpoint import Checkpoint, digest_of, parts_folder
 from shoal.runtime.files import local_path, sha256_of
@@ -44,6 +43,7 @@ from shoal.runtime.memory import release_idle_memory
 from shoal.runtime.randomness import Randomness, require_randomness
 from shoal.runtime.run import Run
 from shoal.runtime.staging import flush_to_disk, require_absent, staged_file, staged_folder
+from shoal.units import percent
 from shoal.utility import Facts
 from shoal.utility.accuracy import Accuracy
 from shoal.utility.usefulness import Usefulness

@@ -14,11 +14,10 @@ from shoal.model.trajectories import Trajectories
 from shoal.publishing.verifying import read_raw_of
 from shoal.release_folder.folder import raw_reading, read_linkage, read_release
 from shoal.release_folder.manifest import RELEASE_FILE
-from shoal.report.words.numbers import percent
 from shoal.runtime.files import sha256_of
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
-from shoal.units import counted
+from shoal.units import counted, percent
 from shoal.verification.composition.candidates import IssuedRelease
 from shoal.verification.composition.crowds import is_in_crowds, read_crowds
 from shoal.verification.composition.series import SERIES_PART, Series, examine_series

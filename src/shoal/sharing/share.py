@@ -17,7 +17,7 @@ from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.runtime.staging import staged_file
 from shoal.sharing.zones import State, Zone, distances_m, load, offsets_m, save
-from shoal.units import counted, length_m, show_m, show_s
+from shoal.units import counted, length_m, percent, show_m, show_s
 
 _DIGITS: Final = 5  # of a degree: about a meter
 ENDINGS: Final = (".gpx", ".geojson", ".json")
@@ -316,8 +316,8 @@ def _learned(
         by_chance = (_NAMED_WITHIN_M / zone.farthest_m) ** 2
         findings.append(
             f"a zone of {show_m(zone.radius_m)} holds one of your places: whoever sees enough tracks "
-            f"sees its circle, and names the place within {show_m(_NAMED_WITHIN_M)} in {by_chance:.0%} by "
-            "guessing; who "
+            f"sees its circle, and names the place within {show_m(_NAMED_WITHIN_M)} in "
+            f"{percent(by_chance, 0)} by guessing; who "
             "looks back along many of your ways finds it far more often, and nearly always in open country"
         )
     zones = state.zones()

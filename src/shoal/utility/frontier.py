@@ -110,8 +110,8 @@ def recommend(
     reasons = [
         f"{best.label} keeps {asked} at {_percent(best.risk)} (95 % interval up to "
         f"{_percent(best.risk_high)}; the budget is {limit}).",
-        f"{len(sure)} of {len(points)} releases keep{'s' * (len(sure) == 1)} the budget with the upper end; "
-        f"this one has the best {budget.utility} of them, {best.utility:.4g}.",
+        f"Within the budget with the upper end: {len(sure)} of {len(points)}; this one has the best "
+        f"{budget.utility} of them, {best.utility:.4g}.",
     ]
     if best.worst_by:
         reasons.append(f"The strongest adversary against it wins {_percent(best.worst)}: {best.worst_by}.")

@@ -6,7 +6,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from shoal.report.pages.frame import environment
-from shoal.report.words.numbers import count, number, percent
+from shoal.report.words.numbers import count, number
+from shoal.units import percent
 from shoal_desk.risk import band_of, question_of
 from shoal_desk.steps.whom import adversary_words
 from shoal_desk.words import LANGUAGES, Words, number_in, translate

@@ -44,6 +44,7 @@ from shoal.runtime.files import sha256_of
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.runtime.staging import staged_file
+from shoal.units import percent
 from shoal.utility import Facts
 from shoal.utility.usefulness import Usefulness, usefulness_of, ways_out
 from shoal_desk.maps import density_map
@@ -375,7 +376,7 @@ def _require_possible(stated: Mapping[str, Any], played: Rate) -> None:
         if chance < _FALSE_ALARMS:
             raise InputError(
                 f"the attack {stated['asked']} wins {played.successes:g} of {played.tries} victims of this "
-                f"release; the file of attacks says {stated['rate']:.1%}; run shoal attack --json again"
+                f"release; the file of attacks says {percent(stated['rate'])}; run shoal attack --json again"
             )
 
 

@@ -18,6 +18,7 @@ from shoal.model.trajectories import Trajectories
 from shoal.report.facts.exposure import gyration_m
 from shoal.runtime.randomness import Randomness
 from shoal.synthetic.stations import Layout
+from shoal.units import percent
 from shoal.utility.accuracy import Accuracy, Extents, measure_accuracy
 from shoal_papers.data import World, as_points, mean_move
 from shoal_papers.experiment import Experiment, Measured
@@ -173,7 +174,7 @@ def by_people(world: World) -> Iterator[Measured]:
             chosen = np.sort(world.draw.choice(everybody.n_subjects, count, replace=False))
             original = everybody.keep(chosen)
             released = _released(world, original, Glove(k=2, generalize="reshape-each"))
-            yield from _means(f"{layout}, {share:.0%} of the people", original, released)
+            yield from _means(f"{layout}, {percent(share, 0)} of the people", original, released)
 
 
 def radii(world: World) -> Iterator[Measured]:

@@ -14,6 +14,7 @@ from shoal.io.columns.values import Codes
 from shoal.messages import Message, say
 from shoal.model.projection import lies_far_from_use
 from shoal.runtime.arrays import Flags, Floats, Integers
+from shoal.units import percent
 
 _LOOKED_AT: Final = 1 << 14  # positions of each batch
 _MANY: Final = 0.9
@@ -272,9 +273,10 @@ class PositionDoubts(Counting):
             return []
         if self._far > _FEW * self._looked_at:
             raise InputError(
-                f"{self._far / self._looked_at:.0%} of the positions of {name} lie more than {_APART_DEG:g} "
-                f"degrees outside the area where the plane {crs} is used, as do numbers of another zone "
-                "or plane; give the --crs that they are of, rows of each on their own, or --crs local"
+                f"{percent(self._far / self._looked_at, 0)} of the positions of {name} lie more than "
+                f"{_APART_DEG:g} degrees outside the area where the plane {crs} is used, as do numbers of "
+                "another zone or plane; give the --crs that they are of, rows of each on their own, or --crs "
+                "local"
             )
         zones = [{zone for at, zone in self._zones if at == axis} for axis in (0, 1)]
         axes = zones[:1] if {0, -1} & zones[0] else zones  # no easting without a zone has a million

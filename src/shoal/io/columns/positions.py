@@ -23,6 +23,7 @@ from shoal.model import projection
 from shoal.model.intake import TOO_WIDE, Reading
 from shoal.model.projection import WGS84, equal_area_plane, is_geographic, transform
 from shoal.runtime.arrays import Flags, Floats
+from shoal.units import percent
 
 LONGITUDE_LATITUDE: Final = frozenset({"EPSG:4326", "OGC:CRS84", "WGS84"})
 FINE: Final = 1 << 30
@@ -300,8 +301,8 @@ class Positions(Counting):
                 "lengths in a plane around them are wrong by more than {wrong}; publish each region on its "
                 "own, from a file that holds the rows of that region alone"
             )
-            percent, wrong = f"{share:.0%}", f"{projection.MOST_WRONG:.0%}"
-            self.notes.append(say("reading.too_wide", text, share=percent, file=self._name, wrong=wrong))
+            shares = {"share": percent(share, 0), "wrong": percent(projection.MOST_WRONG, 0)}
+            self.notes.append(say("reading.too_wide", text, file=self._name, **shares))
 
     def _note_coarse(self) -> None:
         decimals, most = sorted(self._decimals_of(axis) for axis in (0, 1))

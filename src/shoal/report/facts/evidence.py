@@ -30,9 +30,10 @@ from shoal.report.facts.omission import (
     people_by_crowd,
 )
 from shoal.report.facts.release import ReleaseFacts, release_facts
-from shoal.report.words.numbers import meters, percent
+from shoal.report.words.numbers import meters
 from shoal.runtime.arrays import Floats, Integers, rows_of
 from shoal.runtime.memory import release_idle_memory
+from shoal.units import percent
 from shoal.utility import METRICS, Facts, Measurement, measure_facts
 from shoal.utility.measuring import people_behind
 from shoal.utility.usefulness import Usefulness, usefulness_of

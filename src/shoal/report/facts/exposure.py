@@ -1,6 +1,6 @@
 """The cost of hiding at each k and the traits of the tail."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,8 +13,9 @@ from shoal.model.release import Boxes
 from shoal.model.trajectories import Trajectories
 from shoal.report.facts.curves import LEAST_PEOPLE, Curve, GapFacts, curve_of_people, gap_facts
 from shoal.report.facts.release import Span, span_of
-from shoal.report.words.numbers import meters, number, percent, seconds
+from shoal.report.words.numbers import meters, number, seconds
 from shoal.runtime.arrays import Floats
+from shoal.units import percent
 from shoal.utility.mobility import gyration_of
 
 _TAIL: Final = 0.05
@@ -98,7 +99,7 @@ def tail_of(gap: KGap) -> npt.NDArray[np.bool_]:
 
 def compare_tail(original: Trajectories, gap: KGap, tail: npt.NDArray[np.bool_]) -> tuple[Comparison, ...]:
     """Activity, radius of gyration, distance to others, and unusual hours."""
-    rows = [
+    rows: list[tuple[str, str, Floats, Callable[[float], str], str, str]] = [
         (
             "samples",
             "samples of a person",

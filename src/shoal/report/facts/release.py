@@ -13,8 +13,9 @@ from shoal.model.grid import Grid
 from shoal.model.release import Boxes
 from shoal.report.facts.curves import GapFacts, gap_facts, quantile_of_people
 from shoal.report.facts.ground import Density, density_map, some_boxes
-from shoal.report.words.numbers import meters, percent, seconds, two_digits
+from shoal.report.words.numbers import meters, seconds, two_digits
 from shoal.runtime.arrays import Integers
+from shoal.units import percent
 from shoal.utility import Facts
 from shoal.utility.accuracy import Accuracy, Extents
 

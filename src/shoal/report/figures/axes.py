@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from shoal.report.words.numbers import percent, show
-from shoal.units import METERS, SECONDS, show_m, show_s
+from shoal.report.words.numbers import show
+from shoal.units import METERS, SECONDS, percent, show_m, show_s
 
 WIDTH: Final = 420.0  # of a whole drawing; everything else is measured in the same unit
 FONT: Final = 14.0  # the height of its letters where a page is narrow, for which room is kept

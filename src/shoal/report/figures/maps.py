@@ -13,8 +13,8 @@ from shoal.report.facts.evidence import publishable_shares
 from shoal.report.facts.ground import CREDIT, NO_TILES, Density, Placed, Town
 from shoal.report.figures import axes
 from shoal.report.figures.drawing import MOST_SHADES, Areas, Cells, Drawing, Layer, Pictures, Places, Streets
-from shoal.report.words.numbers import percent
 from shoal.runtime.arrays import Floats
+from shoal.units import percent
 from shoal.utility.vanished import Vanished
 
 _MOST_NAMES: Final = 6

@@ -27,7 +27,7 @@ from shoal.report.figures.drawing import (
     Streets,
     Values,
 )
-from shoal.units import show_m
+from shoal.units import NO_NUMBER, show_m
 
 _COLORS: Final = 7
 _DASHES: Final = 6
@@ -416,7 +416,6 @@ def _short(value: float) -> str:
 
 
 _LEVELS: Final = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 1.0)
-_NOTHING: Final = "\N{EN DASH}"
 
 
 def table(drawing: Drawing, label: str) -> str:
@@ -456,7 +455,7 @@ def _rows_by_x(drawing: Drawing, series: Series) -> tuple[str, list[list[str]]]:
         [
             drawing.x.show(x),
             *(
-                _NOTHING if (y := series_values.get(x)) is None else drawing.y.show(y)
+                NO_NUMBER if (y := series_values.get(x)) is None else drawing.y.show(y)
                 for series_values in values
             ),
         ]
@@ -475,6 +474,6 @@ def _levels(drawing: Drawing, series: Series) -> tuple[str, list[list[str]]]:
         ]
         if any(x is not None for x in reached):
             rows.append(
-                [drawing.y.show(level), *(_NOTHING if x is None else drawing.x.show(x) for x in reached)]
+                [drawing.y.show(level), *(NO_NUMBER if x is None else drawing.x.show(x) for x in reached)]
             )
     return drawing.y.title, rows

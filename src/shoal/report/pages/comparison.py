@@ -14,7 +14,8 @@ from shoal.report.figures.curves import omission
 from shoal.report.figures.drawing import SYMBOLS, Drawing, Layer, Line, Marks
 from shoal.report.figures.maps import release_map
 from shoal.report.pages.frame import page
-from shoal.report.words.numbers import percent, show
+from shoal.report.words.numbers import show
+from shoal.units import percent
 from shoal.utility import Metric
 from shoal.utility.frontier import Better, Point, frontier
 

@@ -11,7 +11,7 @@ from shoal.release_folder.files import PRIVATE, PUBLIC
 from shoal.report.figures.drawing import Drawing
 from shoal.report.figures.svg import draw_svg
 from shoal.report.words import numbers, settings
-from shoal.units import rounded_up, show_s
+from shoal.units import percent, rounded_up, show_s
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -67,7 +67,7 @@ def _templates(package: str) -> "Environment":
         settings.method_name,
         numbers.meters,
         numbers.number,
-        numbers.percent,
+        percent,
         numbers.seconds,
         numbers.two_digits,
     )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from shoal.attacks.table import ATTACKS
-from shoal.report.words.numbers import percent
+from shoal.units import percent
 
 STRONGEST: Final = "strongest attack among those tested"
 

@@ -8,8 +8,9 @@ from shoal.measures.k_gap import KGap
 from shoal.model.trajectories import Trajectories
 from shoal.report.facts.curves import GapFacts, Range
 from shoal.report.facts.exposure import ExposureFacts, exposure_facts
-from shoal.report.words.numbers import count, meters, number, percent, seconds
+from shoal.report.words.numbers import count, meters, number, seconds
 from shoal.runtime.files import null_for_nan
+from shoal.units import percent
 
 _IN_JSON: Final = {
     "upper": "p95",

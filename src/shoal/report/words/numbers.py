@@ -1,28 +1,15 @@
 """Numbers in reports."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
-from shoal.units import in_digits, measured_m, measured_s
-
-_NONE: Final = "\N{EN DASH}"
+from shoal.units import NO_NUMBER, in_digits, measured_m, measured_s, percent
 
 
 def count(number: float) -> str:
     """With thousands separators."""
     return f"{number:,.0f}"
-
-
-def percent(share: float) -> str:
-    """One digit; 0 and 100 only when exact."""
-    if math.isnan(share):
-        return _NONE
-    if 0 < share < 0.0005:
-        return "< 0.1 %"
-    if 0.9995 <= share < 1:
-        return "> 99.9 %"
-    return f"{100 * share:.1f} %".replace(".0 %", " %")
 
 
 def two_digits(value: float) -> float:
@@ -34,25 +21,26 @@ def two_digits(value: float) -> float:
 
 def meters(value: float) -> str:
     """A measured length to three digits; a dash for nan."""
-    return _NONE if math.isnan(value) else measured_m(value)
+    return NO_NUMBER if math.isnan(value) else measured_m(value)
 
 
 def seconds(value: float) -> str:
     """A measured duration to three digits; a dash for nan."""
-    return _NONE if math.isnan(value) else measured_s(value)
+    return NO_NUMBER if math.isnan(value) else measured_s(value)
 
 
 def number(value: float | None) -> str:
     """Three digits; a dash for None and nan."""
-    return _NONE if value is None or math.isnan(value) else in_digits(value, 3)
+    return NO_NUMBER if value is None or math.isnan(value) else in_digits(value, 3)
+
+
+BY_UNIT: Final[Mapping[str, Callable[[float], str]]] = {"share": percent, "m": meters, "s": seconds}
 
 
 def show(value: float | None, unit: str) -> str:
     """A value with its unit; a dash if unknown."""
     as_float = math.nan if value is None else value
-    if unit in {"share", "m", "s"}:
-        return {"share": percent, "m": meters, "s": seconds}[unit](as_float)
-    return number(as_float)
+    return BY_UNIT.get(unit, number)(as_float)
 
 
 def exact(value: float) -> str:

@@ -19,7 +19,7 @@ from shoal.model.verdicts import Finding
 from shoal.runtime.arrays import Flags, Integers, Numbers
 from shoal.runtime.compiled import compiled
 from shoal.runtime.run import Run
-from shoal.units import counted, rounded_up, show_s, slots_touched
+from shoal.units import counted, percent, rounded_up, show_s, slots_touched
 from shoal.verification.boxes.box_index import index_boxes
 from shoal.verification.boxes.kte_hiders import Lengths, find_lasting_hiders
 from shoal.verification.boxes.kte_leakage import measure_leakage
@@ -281,12 +281,12 @@ def _leakage_note(leaked: Integers, chance: Numbers, claim: KteAnonymity, slot_s
     beyond = float((leaked * slot_s > claim.epsilon_s).mean())
     middle, high = np.quantile(leaked, [0.5, 0.95]) * slot_s
     by_accident = float(chance.mean())
-    explained = f", {min(1.0, by_accident / beyond):.0%} of that" if beyond else ""
+    explained = f", {percent(min(1.0, by_accident / beyond), 0)} of that" if beyond else ""
     return (
         f"leakage, epsilon = {show_s(claim.epsilon_s)}: all candidates together can be followed for "
-        f"{show_s(middle)} (median) and {show_s(high)} (95 %) beyond what is known; {beyond:.2%} of "
+        f"{show_s(middle)} (median) and {show_s(high)} (95 %) beyond what is known; {percent(beyond, 2)} of "
         f"about {rounded_up(len(leaked)):,} intervals beyond epsilon (as many records near by that are no "
-        f"candidates would do so by accident in {by_accident:.2%}{explained})"
+        f"candidates would do so by accident in {percent(by_accident, 2)}{explained})"
     )
 
 

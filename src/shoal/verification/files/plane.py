@@ -15,6 +15,7 @@ from shoal.model.projection import MOST_WRONG, PlaneLengths, error_in_words
 from shoal.model.release import Boxes, Points
 from shoal.model.verdicts import Finding
 from shoal.runtime.arrays import Floats, Integers
+from shoal.units import percent
 
 LOCAL_METERS: Final = (
     "the coordinates are local meters: nothing ties them to the earth, so nothing shows that they are meters"
@@ -56,7 +57,8 @@ class PlaneCheck:
                 yield Finding(
                     "plane-not-in-meters",
                     f"at {wrong:,} of {places:,} places of the release, distances in the manifest's plane "
-                    f"differ from true ones, {error_in_words(worst)} at worst; {MOST_WRONG:.0%} is allowed",
+                    f"differ from true ones, {error_in_words(worst)} at worst; {percent(MOST_WRONG, 0)} is "
+                    "allowed",
                 )
 
     def notes(self, original: Population) -> Iterator[str]:
@@ -74,8 +76,8 @@ class PlaneCheck:
             if far:
                 yield (
                     f"{far:,} of {places:,} places of the release lie so far from its middle that distances "
-                    f"there differ from true ones by more than {MOST_WRONG:.0%}, as in any plane around all "
-                    "of them; publish each region on its own"
+                    f"there differ from true ones by more than {percent(MOST_WRONG, 0)}, as in any plane "
+                    "around all of them; publish each region on its own"
                 )
 
     def _add_places(self, x: Floats, y: Floats) -> None:

@@ -17,7 +17,7 @@ from shoal.model.verdicts import Finding
 from shoal.runtime.arrays import Flags, Floats, Integers
 from shoal.runtime.compiled import compiled
 from shoal.runtime.run import Run
-from shoal.units import counted, least_of, rounded_up, show_m, states
+from shoal.units import counted, least_of, percent, rounded_up, show_m, states
 from shoal.verification.examination import Examination, duplicate_pseudonyms
 from shoal.verification.points.records import malformed_points, plane_mismatch
 
@@ -122,7 +122,7 @@ def _exact_tracks(original: Trajectories, release: Release) -> str:
     n_records = sum(all(is_exact[a:b]) for a, b in pairwise(release.offsets.tolist()))
     return (
         f"{counted(sum(is_exact), 'point is', 'points are')} an exact raw sample "
-        f"({sum(is_exact) / max(1, len(is_exact)):.1%}), and "
+        f"({percent(sum(is_exact) / max(1, len(is_exact)))}), and "
         f"{counted(n_records, 'record consists', 'records consist')} of such points only: what lies within "
         "the cylinder of its crowd is not moved (honest runs: up to 2 % of points with NWA, 34 % with W4M)"
     )

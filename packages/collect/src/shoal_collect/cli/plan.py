@@ -7,7 +7,7 @@ import click
 
 from shoal.cli.options import input_options, needs_extra, take_reading
 from shoal.cli.sections import ExampleCommand
-from shoal.units import counted
+from shoal.units import counted, percent
 from shoal_collect.cli.collect import require_points_as_given
 
 _THETAS: Final = ((500.0, 30.0), (1_000.0, 60.0), (2_000.0, 120.0), (5_000.0, 180.0))  # meters and minutes
@@ -78,7 +78,7 @@ def _lines(document: dict[str, Any]) -> list[str]:
         shares = [row["share_submitted"] for row in document["yields"] if row["theta_m"] == theta_m]
         lines.append(
             f"{theta_m / 1000:g} km, {theta_min:g} min".ljust(19)
-            + "".join(f"{share:<10.2%}" for share in shares)
+            + "".join(f"{percent(share, 2):<10}" for share in shares)
         )
     return [*lines, _advice(document)]
 
@@ -88,8 +88,9 @@ def _advice(document: dict[str, Any]) -> str:
     if row is None:
         best = max(document["yields"], key=lambda each: each["share_submitted"])
         return (
-            f"This study cannot work like this: at most {best['share_submitted']:.2%} of the pairs would "
-            f"come out, and {_ENOUGH:.0%} is little. More people in a smaller area and time are needed."
+            f"This study cannot work like this: at most {percent(best['share_submitted'], 2)} of the pairs "
+            f"would come out, and {percent(_ENOUGH, 0)} is little. More people in a smaller area and time "
+            "are needed."
         )
     return (
         f"Proposed: theta_m = {row['theta_m']:g} and theta_min = {row['theta_min']:g} in the terms, k = "

@@ -8,7 +8,7 @@ import numpy as np
 from shoal.errors import InputError, MisuseError
 from shoal.model.projection import WGS84, transform
 from shoal.model.trajectories import Trajectories
-from shoal.units import counted
+from shoal.units import counted, percent
 from shoal_collect.device.http_client import Connection, RemoteServer
 from shoal_collect.device.profile import Applied, Profile, apply, rule_rows
 from shoal_collect.faults import PeerError
@@ -239,6 +239,6 @@ def _beyond(profile: Profile, terms: Terms, repeated: float) -> Iterator[str]:
         yield f"k = {profile.k} in your profile, this collector takes k = {terms.least_k} or more"
     if repeated > bounds.repeated:
         yield (
-            f"{repeated:.0%} of these circles stand in releases of yours that they link, your profile "
-            f"allows {bounds.repeated:.0%} (bounds.repeated); choose another trip (--trip)"
+            f"{percent(repeated, 0)} of these circles stand in releases of yours that they link, your "
+            f"profile allows {percent(bounds.repeated, 0)} (bounds.repeated); choose another trip (--trip)"
         )

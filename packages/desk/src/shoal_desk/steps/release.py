@@ -14,7 +14,8 @@ from shoal.messages import messages_in
 from shoal.methods import METHODS
 from shoal.model.claims import CLAIMS
 from shoal.model.release import Release
-from shoal.report.words.numbers import meters, percent, seconds
+from shoal.report.words.numbers import meters, seconds
+from shoal.units import percent
 from shoal.utility.facts import crowds_of
 from shoal.utility.usefulness import ways_out
 from shoal_desk.case import Choices

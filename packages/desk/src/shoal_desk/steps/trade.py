@@ -6,7 +6,8 @@ from typing import Any, Final
 
 from shoal.local_pages.forms import Form, RefusedError, read_entry, whole_number
 from shoal.methods import METHODS, method_named
-from shoal.report.words.numbers import percent, show
+from shoal.report.words.numbers import show
+from shoal.units import percent
 from shoal.utility import METRICS
 from shoal_desk.case import Choices
 from shoal_desk.desk import Desk, Work

@@ -7,7 +7,8 @@ from typing import Any
 from shoal.comparison.advice import TRIALS
 from shoal.local_pages.forms import RefusedError
 from shoal.methods.glove.glove import RECOMMENDED
-from shoal.report.words.numbers import meters, percent, seconds
+from shoal.report.words.numbers import meters, seconds
+from shoal.units import percent
 from shoal_desk.case import Choices
 from shoal_desk.words import Words
 

@@ -13,7 +13,7 @@ from shoal.cli.terminal import Bars, print_result
 from shoal.runtime.files import null_for_nan, sha256_of
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
-from shoal.units import counted
+from shoal.units import counted, percent
 from shoal_tables.attacks.attacking import attack_table
 from shoal_tables.definition.manifest import EXPORTED, read_table_manifest
 from shoal_tables.making.folder import export_table
@@ -136,22 +136,22 @@ def attack(raw: str, folder: Path, seed: int | None, **options: Any) -> int:
         result = attack_table(raw, folder, rng=rng, run=Run(progress=bars), **options, **reading)
     lines = []
     for game in result.games:
-        bound = "nothing is promised" if game.bound is None else f"promised at most {game.bound:.1%}"
+        bound = "nothing is promised" if game.bound is None else f"promised at most {percent(game.bound)}"
         lines += [
             f"{game.name}: {game.words}",
-            f"  right {game.success:.1%} ({game.low:.1%} to {game.high:.1%}); guessing 50 %; {bound}; shows "
-            f"epsilon {game.epsilon:.3g} or more",
+            f"  right {percent(game.success)} ({percent(game.low)} to {percent(game.high)}); guessing 50 %; "
+            f"{bound}; shows epsilon {game.epsilon:.3g} or more",
         ]
     lines.append(
-        f"with cells below {threshold} hidden, an erasure tells a count of {result.told_by_threshold:.1%} of "
-        "people"
+        f"with cells below {threshold} hidden, an erasure tells a count of "
+        f"{percent(result.told_by_threshold)} of people"
     )
     for counts, paths in (("these counts", result.paths), ("exact counts", result.paths_by_threshold)):
         if paths is not None:
             hidden = f" with cells below {threshold} hidden" if paths is result.paths_by_threshold else ""
             lines.append(
-                f"paths of people from {counts}{hidden}: right in {paths.right:.1%} of the hours; "
-                f"guessing {paths.guessing:.1%}"
+                f"paths of people from {counts}{hidden}: right in {percent(paths.right)} of the hours; "
+                f"guessing {percent(paths.guessing)}"
             )
     lines += [f"  note: {note}" for note in result.notes]
     print_result(output.as_json, asdict(result), lines, well=not result.breaks_promise)

@@ -20,6 +20,7 @@ from shoal.runtime.files import local_path
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Engine, Run, run_tasks
 from shoal.runtime.staging import partial_name, report_partials, require_absent, staged_file, staged_folder
+from shoal.units import percent
 from shoal.version import __version__
 from shoal_tables.definition.manifest import COLUMNS, Files, Promise, TableManifest
 from shoal_tables.making import folder as files
@@ -239,8 +240,9 @@ def count(
 
 def _words_of_cut(cut: float) -> str:
     return (
-        f"the bound takes away {cut:.0%} of what is counted, and the errors that the table states are of the "
-        "rest; take a --bound from what is publicly known of such people or vehicles, never from this data"
+        f"the bound takes away {percent(cut, 0)} of what is counted, and the errors that the table states "
+        "are of the rest; take a --bound from what is publicly known of such people or vehicles, never from "
+        "this data"
     )
 
 

@@ -11,6 +11,7 @@ from shoal.model.intake import Intake, Reading
 from shoal.model.verdicts import Finding, Verdict
 from shoal.runtime.arrays import Integers
 from shoal.runtime.run import Run
+from shoal.units import percent
 from shoal_tables.definition.manifest import NUMBERS, Promise, TableManifest, read_table_manifest
 from shoal_tables.verification import files, statements
 from shoal_tables.verification.contributions import Recount, added_up, people_on_disk, recount
@@ -181,10 +182,10 @@ def _against(
 def _notes(manifest: TableManifest, cells: Cells, counted: Recount) -> list[str]:
     share = statements.guessing_share(manifest.promise.epsilon, manifest.promise.delta)
     notes = [
-        f"with everything known about all other units, at most {share:.1%} of guesses whether one unit is in "
-        "the data are right; by chance 50 %",
+        f"with everything known about all other units, at most {percent(share)} of guesses whether one unit "
+        "is in the data are right; by chance 50 %",
         f"noise in {cells.n:,} cells shows a standard deviation that is wrong by more than about "
-        f"{_SURELY / sqrt(2 * cells.n):.1%}",
+        f"{percent(_SURELY / sqrt(2 * cells.n))}",
         UNSEEN,
     ]
     if counted.units:
