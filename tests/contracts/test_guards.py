@@ -3,7 +3,7 @@
 A test whose every assertion stands inside a loop or an ``if`` passes when the loop is empty or the condition
 false; ``assert all(...)`` and ``assert not any(...)`` are such loops, too. It needs a guard beside the loop,
 such as ``assert len(found) == 3``. Loops over what the test itself writes out, and an ``if`` that asserts on
-both sides, need none.
+both sides, need none. Nor may a test return before its assertions: Hypothesis counts what ``assume`` refuses.
 """
 
 import ast
@@ -70,8 +70,17 @@ class Reader:
         return False
 
     def asserts(self, body: Iterable[ast.stmt]) -> bool:
-        """Whether one of these statements asserts whatever the data."""
-        return any(self.one_asserts(node) for node in body)
+        """Whether one of these statements asserts whatever the data, before a branch may end the test."""
+        for node in body:
+            if self.one_asserts(node):
+                return True
+            if isinstance(node, ast.If) and any(map(self.ends_silently, (node.body, node.orelse))):
+                return False
+        return False
+
+    def ends_silently(self, branch: list[ast.stmt]) -> bool:
+        """Whether a branch returns without an assertion."""
+        return any(isinstance(node, ast.Return) for node in branch) and not self.asserts(branch)
 
     def one_asserts(self, node: ast.stmt) -> bool:
         match node:
@@ -240,6 +249,7 @@ GUARDED = {
     "all and more": "assert all(x for x in found()) and found()",
     "any": "assert any(x for x in found())",
     "of an array": "assert found().all()",
+    "a return behind an assertion": "if found():\n    assert a\n    return\nassert b",
 }
 UNGUARDED = {
     "a loop": "for x in found(): assert x",
@@ -259,6 +269,7 @@ UNGUARDED = {
     "not any": "assert not any(x for x in found())",
     "all or more": "assert all(x for x in found()) or found()",
     "all twice": "assert all(x for x in found()) and all(found())",
+    "a return before it": "if found():\n    return\nassert x",
     "an except": "try:\n    run()\nexcept ValueError:\n    assert x",
 }
 HELPERS = """

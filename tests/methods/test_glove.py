@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import oracles
@@ -113,8 +113,7 @@ def test_those_who_are_k_are_merged_in_the_end_as_in_their_turn(original: Trajec
 
 @given(populations(most=6), st.integers(2, 3))
 def test_reshape_each_equals_the_naive_version(original: Trajectories, k: int) -> None:
-    if original.n_subjects < k:
-        return
+    assume(original.n_subjects >= k)
     _, groups = oracles.glove(original, k, reshape_each=True)
     crowds = Glove(k=k, generalize="reshape-each").classes(original, Run())
     assert sorted((tuple(c.members.tolist()), rows(c.boxes)) for c in crowds) == sorted(
@@ -127,8 +126,7 @@ def test_suppression_by_samples_equals_the_naive_version(
     original: Trajectories, k: int, most: tuple[int, int]
 ) -> None:
     """A sample farther from its own partner than that is left out of the merge; the others stay."""
-    if original.n_subjects < k:
-        return
+    assume(original.n_subjects >= k)
     space_m, time_s = most
     _, groups = oracles.glove(original, k, reshape_each=True, most=(space_m / 100, time_s / 60))
     method = Glove(

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import shoal
@@ -30,8 +30,7 @@ pytestmark = pytest.mark.kernels
 
 @given(n=st.integers(2, 23), k=st.integers(2, 5), seed=st.integers(0, 99))
 def test_clusters_take_everybody_in_groups_of_k_and_little_more(n: int, k: int, seed: int) -> None:
-    if n < k:
-        return
+    assume(n >= k)
     place = np.random.default_rng(seed).random((n, 2))
     distances = np.hypot(*(place[:, None] - place[None]).transpose(2, 0, 1))
     groups = microaggregate(distances, k)
@@ -43,8 +42,7 @@ def test_clusters_take_everybody_in_groups_of_k_and_little_more(n: int, k: int, 
 @given(n=st.integers(2, 23), k=st.integers(2, 5), seed=st.integers(0, 99), far=st.integers(1, 40))
 def test_clusters_of_mdav_are_those_of_its_definition(n: int, k: int, seed: int, far: int) -> None:
     """Whole numbers, so that ties are exact; few of them, so that there are many ties."""
-    if n < k:
-        return
+    assume(n >= k)
     distances = np.triu(np.random.default_rng(seed).integers(1, far + 1, (n, n)), 1).astype(float)
     distances += distances.T
     groups = microaggregate(distances, k)
