@@ -7,8 +7,8 @@ The trial releases of ``shoal advise``, and before them the default of ``shoal a
 
 import argparse
 
-from shoal.attacks.questions import assess_release
-from shoal.comparison.advice import PURPOSES, TRIES, Trial, advice_for, try_releases
+from shoal.attacks.questions import TRIES, assess_release
+from shoal.comparison.advice import PURPOSES, Trial, advice_for, try_releases
 from shoal.io import read
 from shoal.methods.glove.glove import Glove
 from shoal.model.trajectories import Trajectories

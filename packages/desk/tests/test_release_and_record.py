@@ -19,12 +19,13 @@ from desk_visits import Visitor
 from shoal.cli.release import anonymize
 from shoal.errors import InputError
 from shoal.io import read
+from shoal.model.trajectories import digest_of_data
 from shoal.runtime.files import sha256_of
 from shoal_desk import pdf
 from shoal_desk.commands import record_plan
 from shoal_desk.desk import Work
 from shoal_desk.recipients import RECIPIENTS
-from shoal_desk.record import digest_of_data, read_attacks
+from shoal_desk.record import read_attacks
 from shoal_desk.risk import risks_of, strongest_first
 from shoal_desk.steps.release import classes_of
 from shoal_desk.work import result_file

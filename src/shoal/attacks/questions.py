@@ -17,7 +17,7 @@ from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 
 DRAW: Final = 52_014  # victims and what is known of them are the same in every assessment of the same data
-TRIES: Final = 200
+TRIES: Final = 200  # victims of each attack, unless others are asked for
 
 
 @dataclass(frozen=True, kw_only=True)

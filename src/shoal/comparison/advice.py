@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import pyarrow as pa
 
-from shoal.attacks.questions import assess_release
+from shoal.attacks.questions import TRIES, assess_release
 from shoal.attacks.rate import Rate
 from shoal.errors import MisuseError, NothingLeftError
 from shoal.io.columns.owners import UNITS
@@ -35,7 +35,6 @@ from shoal.utility.usefulness import USES, Usefulness, usefulness_of
 
 KS: Final = (2, 5, 11)  # precedents of public data ask for cells of 11: El Emam 2013, doi:10.1201/b14764
 PURPOSES: Final = tuple(use.name for use in USES)
-TRIES: Final = 200  # victims of each attack
 _LEAST_K: Final = 3
 _PAIRS: Final = "  crowds of 2 hardly protect: each of the two reads the other; for named recipients only"
 _ORDER: Final = {"yes": 2, "roughly": 1}

@@ -16,7 +16,7 @@ import numpy as np
 from shoal.attacks.attacking import NO_CONTROL
 from shoal.attacks.knowledge import no_rate, rates_alike, strength
 from shoal.attacks.rate import gain
-from shoal.comparison.one_release import RUNS_FOLDER, omission_of, result_of, write_text
+from shoal.comparison.one_release import RUNS_FOLDER, omission_of, result_of
 from shoal.comparison.study import Study
 from shoal.errors import ClaimError, MisuseError, NothingLeftError, OutputError
 from shoal.measures.query import boxes_of
@@ -32,19 +32,19 @@ from shoal.report.pages.comparison import RAW_DATA, comparison_page
 from shoal.runtime.argument_types import typed
 from shoal.runtime.files import local_path, null_for_nan
 from shoal.runtime.run import Run
-from shoal.runtime.staging import explain_write_errors
+from shoal.runtime.staging import explain_write_errors, write_private
 from shoal.units import percent
 from shoal.utility import METRICS
 from shoal.utility.frontier import (
     LEVELS,
     STRONGEST,
-    Better,
     Point,
     Recommendation,
     at_equal_risk,
     frontier,
     recommend,
 )
+from shoal.utility.measuring import Better
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -297,22 +297,20 @@ def compare(
         recommendation=recommend(points, study.budget, better, failed.values()),
         study=study,
     )
-    write_text(
-        json.dumps(comparison.to_json(), indent=2, ensure_ascii=False, allow_nan=False) + "\n",
+    write_private(
         output / TABLE_FILE,
+        json.dumps(comparison.to_json(), indent=2, ensure_ascii=False, allow_nan=False) + "\n",
     )
-    write_text(
-        comparison_page(
-            comparison.to_json(),
-            points,
-            metric=METRICS[study.budget.utility],
-            people=(published.n_subjects, 0 if control is None else control.n_subjects),
-            maps=_maps(published, points, better, results, output),
-            grid=grid,
-            crs=published.crs,
-        ),
-        output / REPORT_FILE,
+    page = comparison_page(
+        comparison.to_json(),
+        points,
+        metric=METRICS[study.budget.utility],
+        people=(published.n_subjects, 0 if control is None else control.n_subjects),
+        maps=_maps(published, points, better, results, output),
+        grid=grid,
+        crs=published.crs,
     )
+    write_private(output / REPORT_FILE, page)
     return comparison
 
 

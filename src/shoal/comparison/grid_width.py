@@ -7,6 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from shoal.attacks.attacking import AttackScope, attack
+from shoal.attacks.questions import TRIES
 from shoal.attacks.rate import Rate, TargetName
 from shoal.comparison.advice import SEED, draw_sample
 from shoal.errors import MisuseError
@@ -21,7 +22,6 @@ from shoal.utility import Facts
 WIDTHS_M: Final = (500, 1_000, 2_000, 4_000, 8_000)
 _RELEASE: Final[tuple[TargetName, ...]] = ("release",)
 MOST_ADVANTAGE: Final = 0.05
-TRIES: Final = 200
 
 
 @dataclass(frozen=True, kw_only=True)

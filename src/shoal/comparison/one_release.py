@@ -8,8 +8,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-import numpy as np
-
 from shoal.attacks.attacking import TARGETS, AttackScope, prepare
 from shoal.attacks.knowledge import also_on_points, of_its_claim, parse_knowledge
 from shoal.attacks.rate import AttackResult, Rate, TargetName
@@ -19,13 +17,13 @@ from shoal.errors import OutputError
 from shoal.methods import METHODS
 from shoal.model.release import Linkage, Release
 from shoal.model.trace import TRACE_FILE
-from shoal.model.trajectories import Trajectories
+from shoal.model.trajectories import Trajectories, digest_of_data
 from shoal.publishing.publish import publish
 from shoal.release_folder.folder import read_linkage, read_release
 from shoal.report.facts.omission import omission_frontier
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
-from shoal.runtime.staging import explain_write_errors, staged_file
+from shoal.runtime.staging import explain_write_errors, write_private
 from shoal.utility import METRICS, Facts, measure_facts
 from shoal.utility.usefulness import usefulness_of
 from shoal.version import __version__
@@ -33,29 +31,13 @@ from shoal.version import __version__
 
 def place_of(setting: Setting, source: Trajectories, folder: Path) -> Path:
     """Its folder, named by the data and the settings."""
-    return (
-        folder
-        / f"{setting.name}-{digest_of([setting.name, setting.method.parameters(), fingerprint_of(source)])}"
-    )
-
-
-def fingerprint_of(data: Trajectories) -> str:
-    """A digest of all samples."""
-    digest = hashlib.sha256(repr((data.grid, data.crs, data.intake.unit_of_protection)).encode())
-    for column in (data.offsets, data.t, data.x, data.y):
-        digest.update(np.ascontiguousarray(column).tobytes())
-    return digest.hexdigest()
+    facts = [setting.method.parameters(), source.intake.unit_of_protection, digest_of_data(source)]
+    return folder / f"{setting.name}-{digest_of([setting.name, *facts])}"
 
 
 def digest_of(parts: Sequence[Any]) -> str:
     """Twelve hexadecimal digits for a JSON value."""
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:12]
-
-
-def write_text(text: str, path: Path) -> None:
-    """Write a private file, complete or not at all."""
-    with staged_file(path, lambda file: file.write(text.encode())):
-        pass
 
 
 _RELEASE_ALONE: Final[tuple[TargetName, ...]] = ("release",)
@@ -87,7 +69,7 @@ def result_of(
             [row.text for row in of_its_claim(setting.method.claim())],
             study.tries,
             study.seed,
-            None if control is None else fingerprint_of(control),
+            None if control is None else digest_of_data(control),
         ]
     )
     place = place_of(setting, source, folder)
@@ -134,7 +116,7 @@ def result_of(
         "measurements": [one.to_json() for one in measurements],
         "notes": list(dict.fromkeys([*attack_result.notes, *not_played])),
     }
-    write_text(json.dumps(result, indent=2, ensure_ascii=False, allow_nan=False) + "\n", result_file)
+    write_private(result_file, json.dumps(result, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
     return result
 
 
@@ -212,6 +194,6 @@ def omission_of(
             else None
         )
         document = {"omission": None if frontier is None else frontier.to_json()}
-        write_text(json.dumps(document, indent=2, allow_nan=False) + "\n", omission_file)
+        write_private(omission_file, json.dumps(document, indent=2, allow_nan=False) + "\n")
     document = json.loads(omission_file.read_text(encoding="utf-8"))
     return dict(document)

@@ -4,6 +4,8 @@ Subjects are ordered by id, samples by (t, x, y): nothing depends on the order o
 is kept as ``input_rank``, only to check that no release repeats it.
 """
 
+import hashlib
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -475,3 +477,12 @@ def _column_type(name: str, grid: Grid | None) -> type[np.generic] | None:
 def _ordering() -> list[str]:
     places = {name: column.sort_rank for name, column in COLUMNS.items() if column.sort_rank is not None}
     return sorted(places, key=places.__getitem__)
+
+
+def digest_of_data(data: Trajectories) -> str:
+    """SHA-256 over ids and samples as read."""
+    digest = hashlib.sha256(json.dumps([data.ids, data.crs, repr(data.grid)]).encode())
+    for column in (data.offsets, data.t, data.x, data.y):
+        digest.update(f"{column.dtype.str}{column.shape}".encode())
+        digest.update(np.ascontiguousarray(column).data)
+    return digest.hexdigest()

@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from shoal.attacks import AttackScope, Rate, attack
+from shoal.attacks.questions import TRIES
 from shoal.errors import MisuseError
 from shoal.io import read
 from shoal.io.foreign import FileLayout, Foreign, read_foreign
@@ -44,7 +45,6 @@ from shoal.verification.foreign import (
     identifying_names,
 )
 
-TRIES: Final = 200
 _RECOGNIZED: Final = FileLayout()
 _GRID: Final = Grid()
 _UNREAD: Final = "{rows:,} rows whose place or time cannot be read"

@@ -7,6 +7,7 @@ from typing import Final
 
 from shoal.attacks import Rate, attack
 from shoal.attacks.attacking import AttackScope
+from shoal.attacks.questions import TRIES
 from shoal.io import read
 from shoal.messages import program
 from shoal.methods.glove.glove import RECOMMENDED, Glove
@@ -27,7 +28,6 @@ DAYS: Final = 7
 K: Final = 5
 K_BESIDE: Final = 2
 KNOWLEDGE: Final = ("points:4",)
-TRIES: Final = 200
 SEED: Final = 1  # of the city, which is no secret; the release itself draws from the operating system
 
 

@@ -3,11 +3,10 @@
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
 from shoal.errors import MisuseError
-
-Better = Literal["higher", "lower"]
+from shoal.utility.measuring import Better
 
 STRONGEST: Final = "strongest"
 LEVELS: Final = (0.01, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5)

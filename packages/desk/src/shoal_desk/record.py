@@ -3,7 +3,6 @@
 A digest of raw data confirms a guess of the data: this page stays with the publisher.
 """
 
-import hashlib
 import json
 import math
 import re
@@ -15,8 +14,6 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
 
-import numpy as np
-
 from shoal.attacks import AttackScope, Rate, attack
 from shoal.attacks.attacking import NO_CONTROL
 from shoal.attacks.knowledge import parse_knowledge
@@ -24,7 +21,7 @@ from shoal.errors import InputError, OutputError
 from shoal.messages import messages_in, restore_messages
 from shoal.model.claims import GENERAL_LIMITS
 from shoal.model.release import Linkage, Release
-from shoal.model.trajectories import Trajectories
+from shoal.model.trajectories import Trajectories, digest_of_data
 from shoal.model.verdicts import Verdict
 from shoal.publishing.verifying import read_raw_of, verify_folder
 from shoal.publishing.writing import write_page
@@ -296,15 +293,6 @@ def sha256_of_release(folder: Path) -> str:
         return sha256_of(folder / RELEASE_FILE)
     except OSError as error:
         raise InputError(f"{folder} is not a release folder: it has no {RELEASE_FILE}") from error
-
-
-def digest_of_data(original: Trajectories) -> str:
-    """SHA-256 over ids and samples as read."""
-    digest = hashlib.sha256(json.dumps([original.ids, original.crs, repr(original.grid)]).encode())
-    for column in (original.offsets, original.t, original.x, original.y):
-        digest.update(f"{column.dtype.str}{column.shape}".encode())
-        digest.update(np.ascontiguousarray(column).data)
-    return digest.hexdigest()
 
 
 def read_attacks(file: Path, released: str) -> dict[str, Any]:

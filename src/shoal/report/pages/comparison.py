@@ -17,7 +17,8 @@ from shoal.report.pages.frame import page
 from shoal.report.words.numbers import show
 from shoal.units import percent
 from shoal.utility import Metric
-from shoal.utility.frontier import Better, Point, frontier
+from shoal.utility.frontier import Point, frontier
+from shoal.utility.measuring import Better
 
 RAW_DATA: Final = "the raw data"
 
