@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from shoal.cli.terminal import aligned, listed, print_result
 from shoal.runtime.files import null_for_nan
-from shoal.runtime.timings import Timings, format_costs
+from shoal.runtime.timings import Cost, Timings, format_costs
 from shoal.units import counted, show_m, show_s
 
 if TYPE_CHECKING:
     from shoal.attacks.rate import Rate
     from shoal.model.claims import Claim
-    from shoal.model.trace import Trace
     from shoal.model.verdicts import Verdict
     from shoal.publishing.publish import Publication
     from shoal.publishing.verifying import VerificationResult
@@ -143,7 +142,6 @@ def print_publication(
     published: "Publication",
     as_json: bool,
     other_files: Mapping[str, Path | str | None],
-    trace: "Trace | None" = None,
     *,
     also: Mapping[str, Any] | None = None,
     lines: Sequence[str] = (),
@@ -152,17 +150,32 @@ def print_publication(
 ) -> None:
     """Print what was published and where, losses, and costs.
 
-    other_files: further files by name, and places if they moved.
+    other_files: further files by name, and places if they moved. also, lines: further entries of the
+    document, and lines. ending: lines in place of those that name the files.
     """
     from shoal.release_folder.manifest import REPORT_FILE
-    from shoal.report.facts.release import accuracy_rows
-    from shoal.report.words.attacks import strongest_in_words
 
-    manifest, folder = published.manifest, published.folder
-    rows = [] if published.accuracy is None else accuracy_rows(published.accuracy)
-    files = {"output": folder, "report": folder / REPORT_FILE, **other_files}
-    facts = {
-        **{name: None if path is None else str(path) for name, path in files.items()},
+    files = {"output": published.folder, "report": published.folder / REPORT_FILE, **other_files}
+    costs = [] if timings is None else timings.costs()
+    named = [f"{name.replace('_', ' ')}: {path}" for name, path in files.items() if path is not None]
+    print_result(
+        as_json,
+        {
+            **{name: None if path is None else str(path) for name, path in files.items()},
+            **_document_of(published, costs),
+            **(also or {}),
+        },
+        [*_lines_of(published), *lines, *(ending or named), *(format_costs(costs) if costs else ())],
+        cautions=published.cautions,
+    )
+
+
+def _document_of(published: "Publication", costs: Sequence[Cost]) -> dict[str, Any]:
+    from shoal.report.facts.release import accuracy_rows
+
+    manifest, accuracy = published.manifest, published.accuracy
+    run_facts, place = _run_facts(published), manifest.series
+    return {
         **manifest.model_dump(
             include={
                 "method",
@@ -179,58 +192,54 @@ def print_publication(
         "cautions": list(published.cautions),
         "accuracy": {
             row.name: {"raw_samples": null_for_nan(row.raw), "published_samples": null_for_nan(row.published)}
-            for row in rows
+            for row in ([] if accuracy is None else accuracy_rows(accuracy))
         },
+        **({"run": run_facts} if run_facts else {}),
+        **({"timings": [cost.to_json() for cost in costs]} if costs else {}),
+        **({} if place is None else {"series": place.model_dump()}),
     }
-    run_facts = {} if trace is None else {name: round(value, 3) for name, value in trace.facts.items()}
-    facts.update({"run": run_facts} if run_facts else {})
-    costs = [] if timings is None else timings.costs()
-    facts.update({"timings": [cost.to_json() for cost in costs]} if costs else {})
-    place = manifest.series
-    facts.update({} if place is None else {"series": place.model_dump()})
+
+
+def _run_facts(published: "Publication") -> dict[str, float]:
+    trace = published.linkage.trace
+    return {} if trace is None else {name: round(value, 3) for name, value in trace.facts.items()}
+
+
+def _lines_of(published: "Publication") -> list[str]:
+    from shoal.report.facts.release import accuracy_rows
+    from shoal.report.words.attacks import strongest_in_words
+
+    manifest, claim, useful = published.manifest, published.release.claim, published.usefulness
+    strongest, place = published.strongest, manifest.series
     lost = published.release.losses  # exact here; rounded in files and in --json
     by_reason = f" ({listed(lost.subjects_by_reason)})" if lost.subjects_by_reason else ""
     why = f" ({listed(lost.samples_by_reason)})" if lost.samples_by_reason else ""
-    facts.update(also or {})
-    useful = published.usefulness
-    lines = [
-        *([] if useful is None or useful.is_useful else useful.cautions),
-        f"verified: {counted(manifest.n_records, 'record')}. {published.release.claim.promise}",
-        *no_anonymity_lines(published.release.claim),
+    lines = [] if useful is None or useful.is_useful else list(useful.cautions)
+    lines += [
+        f"verified: {counted(manifest.n_records, 'record')}. {claim.promise}",
+        *no_anonymity_lines(claim),
         *(["usefulness: not measured"] if useful is None else useful.lines()),
         strongest_in_words(
-            None if published.strongest is None else published.strongest.to_json(),
+            None if strongest is None else strongest.to_json(),
             "none was measured; shoal attack plays them",
         ),
         *_weaker(published),
         *published.stations,
-        *(
-            []
-            if place is None
-            else [
-                f"release {place.number} of series {place.series}: {counted(place.crowds, 'crowd')}, "
-                f"{counted(place.newcomers, 'newcomer')}, {counted(place.waiting, 'person', 'people')} "
-                "waiting"
-            ]
-        ),
-        *published.of_series,
-        f"protected: {manifest.unit_of_protection}",
-        *(
-            ["raw samples whose " + "; ".join(f"{row.words}: {row.text(row.raw)}" for row in rows[:5])]
-            if rows
-            else []
-        ),
-        *(f"{name.replace('_', ' ')}: {value:,}" for name, value in run_facts.items()),
+    ]
+    if place is not None:
+        lines.append(
+            f"release {place.number} of series {place.series}: {counted(place.crowds, 'crowd')}, "
+            f"{counted(place.newcomers, 'newcomer')}, {counted(place.waiting, 'person', 'people')} waiting"
+        )
+    lines += [*published.of_series, f"protected: {manifest.unit_of_protection}"]
+    if published.accuracy is not None:
+        rows = accuracy_rows(published.accuracy)[:5]
+        lines.append("raw samples whose " + "; ".join(f"{row.words}: {row.text(row.raw)}" for row in rows))
+    lines += [
+        *(f"{name.replace('_', ' ')}: {value:,}" for name, value in _run_facts(published).items()),
         f"lost: {counted(lost.samples_suppressed, 'sample')}{why} and "
         f"{counted(lost.subjects_suppressed, 'subject')} suppressed{by_reason}; "
         f"rows dropped on input: {listed(lost.rows)}; repaired: {listed(published.release.rows_repaired)}",
-        *(f"note: {note}" for note in (*manifest.verdict["notes"], *published.release.claim.cautions)),
-        *([] if manifest.publishable else ["made with a research seed: NOT FOR PUBLICATION"]),
-        *lines,
-        *(
-            ending
-            or (f"{name.replace('_', ' ')}: {path}" for name, path in files.items() if path is not None)
-        ),
-        *(format_costs(costs) if costs else ()),
+        *(f"note: {note}" for note in (*manifest.verdict["notes"], *claim.cautions)),
     ]
-    print_result(as_json, facts, lines, cautions=published.cautions)
+    return lines if manifest.publishable else [*lines, "made with a research seed: NOT FOR PUBLICATION"]

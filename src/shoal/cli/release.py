@@ -271,7 +271,7 @@ def anonymize(source: str, method: str, output: Path | str, **options: Any) -> i
     files = {"linkage": chosen.linkage, **place.addresses}
     if size is None:
         files = {**chosen.files_at_once(published.linkage.trace), **place.addresses}
-    print_publication(published, chosen.as_json, files, published.linkage.trace, timings=timings)
+    print_publication(published, chosen.as_json, files, timings=timings)
     return 0
 
 
