@@ -19,9 +19,10 @@ from shoal.model.release import Linkage, Release
 from shoal.model.trace import trace_path
 from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Verdict
-from shoal.publishing.in_blocks import CandidateOnDisk, InBlocks, anonymize_in_blocks
+from shoal.publishing.in_blocks import InBlocks, anonymize_in_blocks
 from shoal.publishing.writing import (
     DEFAULT_OPTIONS,
+    Candidate,
     PublicationJob,
     PublishOptions,
     require_free,
@@ -213,7 +214,7 @@ def publish(
             options=options,
             series=series,
         )
-        anonymized: AbstractContextManager[CandidateInMemory | CandidateOnDisk] = (
+        anonymized: AbstractContextManager[Candidate] = (
             anonymize_in_blocks(original, job)
             if isinstance(original, InBlocks)
             else anonymize_at_once(original, job)
@@ -245,9 +246,7 @@ def publish(
     )
 
 
-def finish_release(
-    candidate: "CandidateInMemory | CandidateOnDisk", manifest: Manifest, run: Run
-) -> Manifest:
+def finish_release(candidate: Candidate, manifest: Manifest, run: Run) -> Manifest:
     """Write the report, put its digest into the manifest, and check all files."""
     report, manifest_file = candidate.staging / REPORT_FILE, candidate.staging / MANIFEST_FILE
     with run.stage("page"):

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from shoal.attacks.questions import TRIES
 from shoal.errors import ClaimError, OutputError
@@ -24,12 +24,15 @@ from shoal.release_folder.manifest import (
     write_manifest,
 )
 from shoal.release_folder.tables import require_places_on_earth
+from shoal.report.facts.evidence import Evidence
 from shoal.report.facts.ground import NO_GROUND, MapGround
 from shoal.runtime.argument_types import typed
 from shoal.runtime.checkpoint import parts_folder
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.runtime.staging import require_absent, staged_file
+from shoal.utility import Facts
+from shoal.utility.accuracy import Accuracy
 from shoal.utility.usefulness import Usefulness
 
 
@@ -86,6 +89,39 @@ class PublicationJob:
         """What decides the release besides its data, for the parts of a stopped run."""
         of_method = {"method": type(self.method).__name__, "parameters": self.method.parameters()}
         return of_method if self.series is None else {**of_method, "series": self.series.identity}
+
+
+class Candidate(Protocol):
+    """A release whose claim holds and whose folder has no name yet; its parts are asked for in this order."""
+
+    staging: Path
+    linkage: Linkage
+    block_sizes: tuple[int, ...]
+
+    def write_table(self) -> Manifest:
+        """Write table and manifest."""
+
+    def page(self, *, private: bool = False) -> str:
+        """The report; private: with an example from the raw data."""
+
+    def check(self) -> Verdict:
+        """The verdict on the files, the page among them."""
+
+    @property
+    def release(self) -> Release:
+        """The release, or its header where the boxes are on disk."""
+
+    @property
+    def evidence(self) -> Evidence:
+        """What the report measures."""
+
+    @property
+    def accuracy(self) -> Accuracy | None:
+        """The precision of boxes; points have none."""
+
+    @property
+    def facts(self) -> Facts | None:
+        """Raw data, release and linkage; None where they are not in memory."""
 
 
 def require_free(output: Path, *secrets: Path | None) -> None:
