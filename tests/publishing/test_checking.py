@@ -81,7 +81,7 @@ def test_the_same_people_are_found_without_a_linkage(tmp_path: Path, raw: Path) 
     found = shoal.check(made, raw, claim="k-anonymity:2", tries=24)
     assert found.verdict.word == "DOES NOT HOLD"  # classes of one are below 2, whoever is behind them
     assert found.covered_share is None
-    assert any("found by content: 100%" in note for note in found.notes)
+    assert any("found by content: 100 %" in note for note in found.notes)
     assert any(
         rate.name == "linkage" and rate.target == "release" and rate.rate > 0.9 for rate in found.rates
     )

@@ -194,7 +194,7 @@ def test_the_command_says_what_a_stranger_could_learn(
     assert told.code == 0
     document = json.loads(told.out)
     assert document["zones"] == 1
-    assert any("5%" in each for each in document["learned"])
+    assert any("5 %" in each for each in document["learned"])
     assert str(HOME[0]) not in told.out + told.err + (tmp_path / "one.gpx").read_text()
     key = (tmp_path / "state" / "shoal" / "share.json").read_text()
     assert command("share", track, "--output", tmp_path / "two.gpx").code == 0  # places so far stay hidden
