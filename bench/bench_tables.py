@@ -21,6 +21,7 @@ import numpy as np
 
 from shoal.io.disk.storing import store_people
 from shoal.measures.query import batches_of_records
+from shoal.measures.trips import common_part
 from shoal.model.intake import Reading
 from shoal.model.people_on_disk import StoredPeople
 from shoal.runtime.arrays import Floats, Integers, Numbers
@@ -136,7 +137,8 @@ def print_errors_of(
         off = np.abs(numbers - scale_of(promise) * clipped) <= spread * promise.half_width
         counts, one = numbers / noise.granularity, spread / noise.granularity
         clear, shown = (
-            common_part(counts, true, least * one) for least in (2 * noise.sigma, noise.least_shown)
+            common_part(true, np.where(counts >= least * one, counts, 0))
+            for least in (2 * noise.sigma, noise.least_shown)
         )
         runs.append([*errors(counts, true), clear, shown, float(off.mean())])
     mean, spread_of_runs = np.mean(runs, axis=0), np.std(runs, axis=0)
@@ -219,12 +221,6 @@ def errors(counts: Numbers, true: Numbers) -> list[float]:
             float(np.median(np.abs(counts[cells] - true[cells]) / true[cells])) if cells.any() else np.nan
         )
     return found
-
-
-def common_part(counts: Numbers, true: Numbers, least: Floats) -> float:
-    """The common part of trips, of cells that have at least so many."""
-    clear = np.where(counts >= least, counts, 0)
-    return float(2 * np.minimum(clear, true).sum() / (clear.sum() + true.sum()))
 
 
 def print_time(people: StoredPeople) -> None:

@@ -5,9 +5,10 @@ import pytest
 
 from shoal.runtime.arrays import Floats
 from shoal_tables import Privacy, hours_of
+from shoal_tables.definition.manifest import Hours
 from shoal_tables.making.calibration import promise_of, stand_in
 from shoal_tables.making.promise import estimate
-from shoal_tables.making.rules import WHOLE_DAY, Hours, Rules
+from shoal_tables.making.rules import WHOLE_DAY, Rules
 from table_cases import rules_of
 
 

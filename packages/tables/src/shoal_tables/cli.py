@@ -24,33 +24,29 @@ from shoal.cli.options import (
 from shoal.cli.sections import Command, Option
 from shoal.cli.terminal import print_result
 
-_KINDS: Final = ("presence", "flows", "dwell", "homes")
 _zone: Final = partial(click.option, cls=Option, section="Zones")
 _when: Final = partial(click.option, cls=Option, section="Days and hours")
 _what: Final = partial(click.option, cls=Option, section="Trips and stays")
 _promise: Final = partial(click.option, cls=Option, section="The promise")
 
 
-class Several(click.ParamType[tuple[Any, ...]]):
-    """As many values with commas between them as an example has."""
+def _several(parse: Callable[[str], Any], example: str) -> Callable[[Any], tuple[Any, ...]]:
+    """Reads as many values with commas between them as an example has."""
 
-    def __init__(self, name: str, parse: Callable[[str], Any], example: str) -> None:
-        self.name, self._parse, self._example = name, parse, example
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[Any, ...]:
-        """The values; a usage error for other text."""
+    def values_of(text: Any) -> tuple[Any, ...]:
         try:
-            values = tuple(self._parse(part.strip()) for part in str(value).split(","))
+            values = tuple(parse(part.strip()) for part in str(text).split(","))
         except ValueError:
             values = ()
-        if len(values) != self._example.count(",") + 1:
-            self.fail(f"'{value}' is not understood; write {self._example}", param, ctx)
+        if len(values) != example.count(",") + 1:
+            raise click.BadParameter(f"'{text}' is not understood; write {example}")
         return values
 
+    return values_of
 
-PERIOD: Final = Several("period", date.fromisoformat, "the first and the last day: 2024-01-01,2024-01-14")
+
+PERIOD: Final = _several(date.fromisoformat, "the first and the last day: 2024-01-01,2024-01-14")
+AREA: Final = _several(float, "for example 2.2,48.8,2.5,49")
 
 
 @click.command(
@@ -73,7 +69,7 @@ PERIOD: Final = Several("period", date.fromisoformat, "the first and the last da
 @input_argument
 @click.option(
     "--kind",
-    type=click.Choice(_KINDS),
+    type=click.Choice(("presence", "flows", "dwell", "homes")),
     required=True,
     help="presence: people by zone and hour; flows: trips between zones; dwell: people by length of their "
     "longest visit; homes: people by zone of home.",
@@ -85,7 +81,7 @@ PERIOD: Final = Several("period", date.fromisoformat, "the first and the last da
 @click.option(
     "--plan", "planned", is_flag=True, help="Print the expected error; read, write and spend nothing."
 )
-@_zone("--grid", type=LENGTH, metavar="LENGTH", help="Squares with this side, in --area.")
+@_zone("--grid", type=LENGTH, help="Squares with this side, in --area.")
 @_zone("--h3", type=click.IntRange(0, 15), metavar="N", help="H3 cells of this resolution, in --area.")
 @_zone("--zones", type=PATH, metavar="FILE", help="Polygons: GeoJSON, GeoPackage, Shapefile, FlatGeobuf.")
 @_zone("--zone-name", metavar="COLUMN", help="Column of --zones with names. [default: recognized]")
@@ -103,12 +99,7 @@ PERIOD: Final = Several("period", date.fromisoformat, "the first and the last da
     help="CSV or Parquet (zone,parent): the outer zone of each zone. Their counts get noise of their own; "
     "estimates of both agree.",
 )
-@_zone(
-    "--area",
-    type=Several("numbers", float, "for example 2.2,48.8,2.5,49"),
-    metavar="W,S,E,N",
-    help="Where zones lie, in degrees.",
-)
+@_zone("--area", type=AREA, metavar="W,S,E,N", help="Where zones lie, in degrees.")
 @_zone(
     "--plane",
     metavar="CRS",
@@ -124,9 +115,7 @@ PERIOD: Final = Several("period", date.fromisoformat, "the first and the last da
     "Sundays and what --calendar names, with more noise; each: every day by itself, with the most noise.",
 )
 @_when("--calendar", type=PATH, metavar="FILE", help="Kinds of dates: CSV with date,kind, e.g. holiday.")
-@_when(
-    "--slot", type=DURATION, metavar="DURATION", help="Equal slots of a day. [default: presence 1h, else 24h]"
-)
+@_when("--slot", type=DURATION, help="Equal slots of a day. [default: presence 1h, else 24h]")
 @_when("--hours", metavar="LIST", help="Hours of the day, e.g. 6-10,10-16,16-20.")
 @_what(
     "--trips",
@@ -134,15 +123,12 @@ PERIOD: Final = Several("period", date.fromisoformat, "the first and the last da
     default="zones",
     help="zones: from a sample's zone to the next sample's (call records); stays: from stay to stay (GPS).",
 )
-@_what("--stay-radius", type=LENGTH, default="200m", metavar="LENGTH", help="How far a stay reaches.")
-@_what(
-    "--least-stay", type=DURATION, default="15min", metavar="DURATION", help="How long a stay lasts at least."
-)
+@_what("--stay-radius", type=LENGTH, default="200m", help="How far a stay reaches.")
+@_what("--least-stay", type=DURATION, default="15min", help="How long a stay lasts at least.")
 @_what(
     "--longest-gap",
     type=DURATION,
     default="4h",
-    metavar="DURATION",
     help="No trip and no stay goes over a longer time without samples.",
 )
 @_promise(

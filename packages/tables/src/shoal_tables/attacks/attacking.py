@@ -17,7 +17,7 @@ from scipy import optimize, sparse, stats
 
 from shoal.errors import InputError, MisuseError
 from shoal.model.projection import transform
-from shoal.runtime.arrays import Floats, Integers
+from shoal.runtime.arrays import Floats, Integers, Numbers
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal_tables.definition.manifest import TableManifest
@@ -149,9 +149,9 @@ class Victims:
     noise: Integers  # the deviation of each cell's noise in sigmas: more than 1 for outer zones
     outer: Integers  # the cell of outer zones that adds up each cell, or -1
 
-    def products(self, values: Floats) -> Floats:
-        """For each victim, the sum of contributions times the values of their cells, both by their noise."""
-        return np.asarray(self.contributions @ (values / self.noise**2))
+    def scores(self, values: Numbers, sigma: float) -> Floats:
+        """For each victim, the contribution times the values of its cells, in deviations of their noise."""
+        return np.asarray(self.contributions @ (values / self.noise**2)) / self.lengths / sigma
 
     @property
     def lengths(self) -> Floats:
@@ -225,30 +225,21 @@ def play_all(
     published: Integers, victims: Victims, manifest: TableManifest, threshold: int
 ) -> tuple[list[Game], float]:
     """Every game on one table, and the share of victims whom the comparator tells after an erasure."""
-    promise = manifest.promise
+    promise, gap = manifest.promise, victims.lengths / manifest.promise.sigma
     bound, delta = guessing_share(promise.epsilon, promise.delta), promise.delta
-    length, n = victims.lengths, _independent(victims)
-    gap = length / promise.sigma
-    known = victims.products((published - victims.counts).astype(np.float64)) / length / promise.sigma
+    known = victims.scores(published - victims.counts, promise.sigma)
     likely = added_up(expected(published[: len(victims.outer)], manifest), victims.outer)
-    unlike = victims.products(published - likely) / length / promise.sigma
+    unlike = victims.scores(published - likely, promise.sigma)
     told = victims.counts_unbounded >= threshold * promise.granularity  # before or after
-    changed = victims.contributions @ told.astype(np.float64) > 0
+    changed, n = victims.contributions @ told.astype(np.float64) > 0, _independent(victims)
+    never = np.full(len(changed), -0.5)
     by_all = "knows everything about everybody else, and the victim's contribution"
     by_sums = "knows the victim's contribution, and of others only the sums of the table itself"
     by_counts = f"the same on exact counts with cells below {threshold} hidden, which promise nothing"
     games = [
         play("everybody-else", by_all, known + gap / 2, known - gap / 2, bound, delta, n),
         play("marginals", by_sums, unlike - gap / 2, unlike - 1.5 * gap, bound, delta, n),
-        play(
-            "everybody-else, threshold",
-            by_counts,
-            changed - 0.5,
-            0 * changed - 0.5,
-            None,
-            delta,
-            len(changed),
-        ),
+        play("everybody-else, threshold", by_counts, changed - 0.5, never, None, delta, len(changed)),
     ]
     return games, float(changed.mean())
 
@@ -257,7 +248,7 @@ def _independent(victims: Victims) -> float:
     """How many independent victims tell as much as these, who share cells and so noise."""
     n, cells = map(int, victims.contributions.shape)
     rng = np.random.default_rng(n)
-    drawn = [victims.products(victims.noise * rng.standard_normal(cells)) > 0 for _ in range(_DRAWS)]
+    drawn = [victims.scores(victims.noise * rng.standard_normal(cells), 1) > 0 for _ in range(_DRAWS)]
     return 0.25 / max(float(np.var(np.mean(drawn, axis=1))), 0.25 / n)
 
 
@@ -295,15 +286,12 @@ def _erasure(folder: Path, published: Integers, victims: Victims, manifest: Tabl
         raise InputError(
             f"{folder} has another granularity than the later table; give one with the same bound"
         )
-    scale = np.hypot(before.promise.sigma, manifest.promise.sigma)
-    length = victims.lengths
-    known = victims.products((counts - published).astype(np.float64)) / length / scale
-    promise = manifest.promise
+    promise, n = manifest.promise, _independent(victims)
     words = "knows the victim's contribution, and asks of two tables whether the victim was erased in between"
-    bound, gap = guessing_share(promise.epsilon, promise.delta), length / scale
-    return play(
-        "erasure", words, known + gap / 2, known - gap / 2, bound, promise.delta, _independent(victims)
-    )
+    sigma = np.hypot(before.promise.sigma, promise.sigma)
+    known, gap = victims.scores(counts - published, sigma), victims.lengths / sigma
+    bound = guessing_share(promise.epsilon, promise.delta)
+    return play("erasure", words, known + gap / 2, known - gap / 2, bound, promise.delta, n)
 
 
 def _victims(

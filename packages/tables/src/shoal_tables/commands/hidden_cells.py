@@ -16,8 +16,16 @@ from shoal.units import counted
 from shoal_tables.hidden_cells.checking import HiddenCells, Told, check_table
 from shoal_tables.hidden_cells.reading import Hiding
 
-_KINDS: Final = ("flows", "presence", "dwell", "homes")
 _SHOWN: Final = 5
+
+
+def _range(_ctx: click.Context, _param: click.Parameter, text: str | None) -> tuple[int, int] | None:
+    if text is None:
+        return None
+    low, dash, high = text.partition("-")
+    if not (dash and low.isdecimal() and high.isdecimal()):
+        raise click.UsageError(f"--hidden-range {text} is no range; write for example 1-9")
+    return int(low), int(high)
 
 
 @click.command(
@@ -39,7 +47,7 @@ _SHOWN: Final = 5
 @click.argument("table", type=GIVEN, metavar="TABLE")
 @click.option(
     "--kind",
-    type=click.Choice(_KINDS),
+    type=click.Choice(("flows", "presence", "dwell", "homes")),
     required=True,
     help="What a cell counts: flows (columns origin, destination), presence (zone), dwell (zone, stay) or "
     "homes (zone); with hour and day if the table has them. A sum has 'total' in a column.",
@@ -48,7 +56,10 @@ _SHOWN: Final = 5
     "--count", metavar="COLUMN", help="The column of counts. [default: recognized, e.g. count, trips]"
 )
 @click.option(
-    "--hidden-range", metavar="LOW-HIGH", help="The counts that were hidden, such as 1-9. [default: any]"
+    "--hidden-range",
+    callback=_range,
+    metavar="LOW-HIGH",
+    help="The counts that were hidden, such as 1-9. [default: any]",
 )
 @click.option(
     "--absent", type=click.Choice(("zero", "hidden")), help="What a cell without a row is. [default: asks]"
@@ -79,27 +90,15 @@ def check(table: Path, output: Path | None, **options: Any) -> int:
     settings = OutputOptions.take(options)
     if output is not None:
         require_absent(output)
-    result = check_table(
-        table,
-        rules=Hiding(_range(options["hidden_range"]), options["rounded_to"], options["rounded_at_random"]),
-        seconds=60 * options["minutes"],
-        **{name: options[name] for name in ("kind", "absent", "nested", "earlier", "count")},
-    )
+    names = ("hidden_range", "rounded_to", "rounded_at_random")
+    hiding = Hiding(*(options.pop(name) for name in names))
+    result = check_table(table, rules=hiding, seconds=60 * options.pop("minutes"), **options)
     if output is not None:
         with explain_write_errors(output):
             csv.write_csv(pa.table(result.rows()), output)
     told = result.told()
     print_result(settings.as_json, asdict(told), _lines(result, told), well=not told.exit_code)
     return told.exit_code
-
-
-def _range(text: str | None) -> tuple[int, int] | None:
-    if text is None:
-        return None
-    low, dash, high = text.partition("-")
-    if not (dash and low.isdecimal() and high.isdecimal()):
-        raise click.UsageError(f"--hidden-range {text} is no range; write for example 1-9")
-    return int(low), int(high)
 
 
 def _lines(result: HiddenCells, told: Told) -> list[str]:

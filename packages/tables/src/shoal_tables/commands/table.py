@@ -1,5 +1,6 @@
 """The commands that take a folder with a table in place of a release: verify, attack, measure and publish."""
 
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
@@ -25,16 +26,16 @@ _raw: Final = click.argument("raw", type=SOURCE, metavar="RAW")
 _folder: Final = click.argument("folder", type=PATH, metavar="DIR")
 
 
-def _take_reading(options: dict[str, Any]) -> dict[str, Any]:
-    """Settings of reading from the options; the manifest gives cell, slot and plane."""
-    reading = take_reading(options)
-    fixed = [name for name in ("cell_m", "slot_s", "snap", "working_crs", "time_zone") if name in reading]
-    if fixed:
+def _with_raw(work: Callable[..., Any], raw: str, folder: Path, options: dict[str, Any]) -> tuple[Any, bool]:
+    """What this work on a folder and the raw data gives, and whether it is asked for as JSON."""
+    output, reading = OutputOptions.take(options), take_reading(options)
+    if not {"cell_m", "slot_s", "snap", "working_crs", "time_zone"}.isdisjoint(reading):
         raise click.UsageError(
             "the manifest of the table gives cell, slot, plane and time zone; leave out --cell, --slot, "
             "--no-snap, --working-crs and --time-zone"
         )
-    return reading
+    with Bars(quiet=output.quiet) as bars:
+        return work(raw, folder, run=Run(progress=bars), **options, **reading), output.as_json
 
 
 def _refuse_linkage(_ctx: click.Context, _param: click.Parameter, linkage: str | None) -> None:
@@ -72,10 +73,7 @@ def verify(raw: str, folder: Path, **options: Any) -> int:
 
     Zones, trips, bound and counts are recomputed; published less recomputed counts must be noise as stated.
     """
-    output = OutputOptions.take(options)
-    reading = _take_reading(options)
-    with Bars(quiet=output.quiet) as bars:
-        result = verify_table(raw, folder, run=Run(progress=bars), **options, **reading)
+    result, as_json = _with_raw(verify_table, raw, folder, options)
     verdict, manifest, promise = result.verdict, result.manifest, result.manifest.promise
     lines = [
         f"{verdict.word}: {counted(verdict.checked, 'cell')} checked of {manifest.table}, for "
@@ -85,7 +83,7 @@ def verify(raw: str, folder: Path, **options: Any) -> int:
         *(f"  {finding.kind}: {finding.message}" for finding in verdict.findings),
         *(f"  note: {note}" for note in verdict.notes),
     ]
-    print_result(output.as_json, result.to_json(), lines, well=verdict.holds)
+    print_result(as_json, result.to_json(), lines, well=verdict.holds)
     return EXIT_CODES[verdict.word]
 
 
@@ -129,12 +127,9 @@ def attack(raw: str, folder: Path, seed: int | None, **options: Any) -> int:
 
     Each adversary is compared with guessing, the promise, and exact counts with small cells hidden.
     """
-    output = OutputOptions.take(options)
-    reading = _take_reading(options)
-    rng, threshold = None if seed is None else Randomness.for_research(seed), options["threshold"]
-    with Bars(quiet=output.quiet) as bars:
-        result = attack_table(raw, folder, rng=rng, run=Run(progress=bars), **options, **reading)
-    lines = []
+    options["rng"] = None if seed is None else Randomness.for_research(seed)
+    result, as_json = _with_raw(attack_table, raw, folder, options)
+    lines, threshold = [], result.threshold
     for game in result.games:
         bound = "nothing is promised" if game.bound is None else f"promised at most {percent(game.bound)}"
         lines += [
@@ -154,7 +149,7 @@ def attack(raw: str, folder: Path, seed: int | None, **options: Any) -> int:
                 f"guessing {percent(paths.guessing)}"
             )
     lines += [f"  note: {note}" for note in result.notes]
-    print_result(output.as_json, asdict(result), lines, well=not result.breaks_promise)
+    print_result(as_json, asdict(result), lines, well=not result.breaks_promise)
     return int(result.breaks_promise)
 
 
@@ -174,17 +169,14 @@ def measure(raw: str, folder: Path, **options: Any) -> int:
 
     The output depends on the raw data: it is as secret as they are.
     """
-    output = OutputOptions.take(options)
-    reading = _take_reading(options)
-    with Bars(quiet=output.quiet) as bars:
-        result = measure_table(raw, folder, run=Run(progress=bars), **reading)
+    result, as_json = _with_raw(measure_table, raw, folder, options)
     lines = [
         f"{one.name:20} {'-' if one.value != one.value else format(one.value, '.1%'):>8}  ({one.words}, "
         f"{one.cells:,} cells; {one.better} is better)"
         for one in result
     ]
     figures = null_for_nan([asdict(one) for one in result])
-    print_result(output.as_json, {"table": read_table_manifest(folder).table, "measurements": figures}, lines)
+    print_result(as_json, {"table": read_table_manifest(folder).table, "measurements": figures}, lines)
     return 0
 
 

@@ -155,20 +155,18 @@ def _rules_of(chosen: Any, reading: dict[str, Any]) -> Rules:
 
 def _require_use(chosen: Any) -> None:
     """Raise UsageError for an option without effect next to the others."""
-    if chosen.grid is None and chosen.h3 is None:
-        refuse_unused("without --grid or --h3", "area")
-    if chosen.grid is None:
-        refuse_unused("without --grid", "plane")
-    if chosen.zones is None:
-        refuse_unused("without --zones", "zone_name")
-    if chosen.kind != "flows":
-        refuse_unused(f"on {chosen.kind}", "trips")
-    if chosen.kind != "flows" or chosen.trips != "stays":
-        refuse_unused("without --kind flows --trips stays", "stay_radius", "least_stay")
-    if chosen.kind not in {"presence", "flows"}:
-        refuse_unused(f"on {chosen.kind}", "slot", "hours")
-    if chosen.kind == "homes":
-        refuse_unused("on homes", "days")
+    between_stays = chosen.kind == "flows" and chosen.trips == "stays"
+    for has_effect, why, *names in (
+        (chosen.grid is not None or chosen.h3 is not None, "without --grid or --h3", "area"),
+        (chosen.grid is not None, "without --grid", "plane"),
+        (chosen.zones is not None, "without --zones", "zone_name"),
+        (chosen.kind == "flows", f"on {chosen.kind}", "trips"),
+        (between_stays, "without --kind flows --trips stays", "stay_radius", "least_stay"),
+        (chosen.kind in {"presence", "flows"}, f"on {chosen.kind}", "slot", "hours"),
+        (chosen.kind != "homes", "on homes", "days"),
+    ):
+        if not has_effect:
+            refuse_unused(why, *names)
 
 
 def _whole(option: str, value: float, unit: str) -> int:

@@ -1,6 +1,7 @@
 """The manifest of a table (README.md, "Meaning"), and the list of files of an export with its columns."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import date
 from pathlib import Path
@@ -58,6 +59,8 @@ NIGHT_ENDS_MIN: Final = 6 * 60
 
 Kind = Literal["presence", "flows", "dwell", "homes"]
 Unit = Literal["person", "person-day"]
+Hours = tuple[tuple[int, int], ...]  # begin and end in local minutes since midnight
+Labels = dict[str, Sequence[str]]
 
 COLUMNS: Final[dict[Kind, tuple[str, ...]]] = {
     "presence": ("zone", "hour", "day"),
@@ -206,6 +209,13 @@ def hour_label(begin_min: int, end_min: int) -> str:
 def days_in_order(day_of: dict[date, str]) -> tuple[str, ...]:
     """The distinct days of the cells, in the order of their first dates."""
     return tuple(dict.fromkeys(day_of[one] for one in sorted(day_of)))
+
+
+def labels_of(table: Kind, zones: Sequence[str], hours: Hours, days: Sequence[str]) -> Labels:
+    """The values of each column of cells, in order; of flows also the origin itself as a destination."""
+    every = dict.fromkeys(ZONE_COLUMNS, zones)
+    every |= {"hour": tuple(hour_label(*hour) for hour in hours), "stay": STAYS, "day": days}
+    return {column: every[column] for column in COLUMNS[table]}
 
 
 def read_table_manifest(folder: Path) -> TableManifest:

@@ -13,6 +13,7 @@ import numpy as np
 from shoal.model.clocks import Clock
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Flags, Integers
+from shoal.runtime.compiled import compiled_for_many
 from shoal.units import DAY_S
 from shoal_tables.definition.manifest import NIGHT_BEGINS_MIN, NIGHT_ENDS_MIN, STAY_STARTS_S, Promise
 from shoal_tables.making.rules import Rules
@@ -92,29 +93,21 @@ def _flows(rows: Sequences, rules: Rules) -> Events:
 
 def stays_of(rows: Sequences, rules: Rules) -> tuple[Integers, Integers]:
     """The anchor and the last sample of each stay, in order."""
-    anchor = np.flatnonzero(_are_anchors(rows, rules.trips.radius_m or 0))
+    anchor = np.flatnonzero(_are_anchors(rows.piece, rows.x, rows.y, rules.trips.radius_m or 0))
     last = np.append(anchor[1:], len(rows.t)) - 1
     stay = rows.t[last] - rows.t[anchor] >= (rules.trips.least_s or 0)
     return anchor[stay], last[stay]
 
 
-def _are_anchors(rows: Sequences, radius_m: int) -> Flags:
-    """One step along all pieces at once: the next sample beyond the radius is the next anchor."""
-    start = np.flatnonzero(np.diff(rows.piece, prepend=-1))
-    length = np.diff(np.append(start, len(rows.t)))
-    order = np.argsort(-length, kind="stable")
-    start, length = start[order], length[order]
-    anchor, is_anchor = start.copy(), np.zeros(len(rows.t), dtype=np.bool_)
-    is_anchor[start] = True
-    longer = np.searchsorted(-length, -np.arange(1, int(length.max(initial=0)) + 1), side="left")
-    for step, n_pieces in enumerate(longer.tolist(), start=1):
-        if not n_pieces:
-            break
-        current, before = start[:n_pieces] + step, anchor[:n_pieces]
-        dx, dy = rows.x[current] - rows.x[before], rows.y[current] - rows.y[before]
-        beyond = dx * dx + dy * dy > radius_m * radius_m
-        anchor[:n_pieces][beyond] = current[beyond]
-        is_anchor[current[beyond]] = True
+@compiled_for_many
+def _are_anchors(piece: Integers, x: Integers, y: Integers, radius_m: int) -> Flags:
+    """The first sample of each piece, and each next one beyond the radius of the anchor before it."""
+    anchor, is_anchor = 0, np.zeros(len(piece), dtype=np.bool_)
+    for row in range(len(piece)):
+        dx, dy = x[row] - x[anchor], y[row] - y[anchor]
+        if row == 0 or piece[row] != piece[anchor] or dx * dx + dy * dy > radius_m * radius_m:
+            anchor = row
+            is_anchor[row] = True
     return is_anchor
 
 

@@ -12,19 +12,13 @@ from shoal.report.figures.drawing import Areas, Drawing, Layer, Streets
 from shoal.report.figures.maps import density_cells
 from shoal.report.pages.frame import page
 from shoal.runtime.arrays import Floats
-from shoal.units import counted, show_s
+from shoal.units import counted
 from shoal_tables.definition.manifest import Promise, TableManifest, counted_things
 from shoal_tables.making import promise as promises
 from shoal_tables.making.ledger import Balance
 from shoal_tables.making.rules import Rules
 
 MOST_LINES: Final = 150
-_COUNTS: Final = {
-    "presence": "{things} seen in a zone during an hour, once each.",
-    "flows": "{things} from zone to zone that begin in the hours of a cell.",
-    "dwell": "{things} by the length of their longest visit to a zone on a day, in minutes.",
-    "homes": "{things} by the zone where they are on most nights.",
-}
 
 
 def record_page(rules: Rules, manifest: TableManifest, table: pa.Table, balance: Balance | None) -> str:
@@ -45,7 +39,7 @@ def record_page(rules: Rules, manifest: TableManifest, table: pa.Table, balance:
         manifest=manifest,
         error=error,
         by_size=list(zip(promises.SIZES, error.by_size, strict=True)),
-        meaning=meaning_in_words(rules, things),
+        things=things,
         protected=promises.period_of(rules.unit),
         unit_in_words=promises.unit_in_words(who),
         scale=promises.scale_of(promise),
@@ -54,49 +48,7 @@ def record_page(rules: Rules, manifest: TableManifest, table: pa.Table, balance:
         if balance is None
         else f"The ledger of these people: {counted(balance.tables, 'table')} with this one, epsilon "
         f"{balance.spent:.3g} of a budget of {balance.budget:.3g} spent.",
-        caption="Published counts by zone, of origins for flows; sums that are too uncertain to show are "
-        "blank. Lines: the largest flows that are certain enough to show.",
     )
-
-
-def meaning_in_words(rules: Rules, things: str) -> list[str]:
-    """The meaning of a table's counts, in sentences."""
-    zones = rules.zones.statement
-    zones_in_words = {
-        "grid": f"Zones are squares of {zones.side_m} m.",
-        "h3": f"Zones are H3 cells of resolution {zones.resolution}.",
-        "polygons": f"Zones are the polygons of {zones.source}.",
-        "cells": f"Zones are the cells of {zones.source}.",
-    }
-    means = {"typical": "their mean, a typical day", "workday": "the mean of workdays"}
-    which = means.get(rules.days[0], "each by itself") if len(rules.days) == 1 else "by kind or date"
-    sentences = [
-        _COUNTS[rules.table].format(things=things.capitalize()),
-        zones_in_words[zones.kind],
-        f"Days: {rules.first_day} to {rules.last_day}, {which}; local time of {rules.time_zone}.",
-    ]
-    if zones.weights is not None:
-        of = "zone of origin" if rules.table == "flows" else "zone"
-        sentences.append(
-            f"Estimates, their intervals and shown numbers are multiplied by the weight of the {of} "
-            f"({zones.weights}); errors and limits below are from before that."
-        )
-    if (nested := zones.nested) is not None:
-        sentences.append(
-            f"Sums over the zones in each of {nested.n_zones} outer zones ({nested.source}) are counted as "
-            f"well, with noise of their own, {nested.noise} times as large as that below; estimates of both "
-            "agree."
-        )
-    if rules.table == "flows" and rules.trips.definition == "stays":
-        sentences.append(
-            f"A trip goes from one stay to the next; a stay lasts {show_s(rules.trips.least_s or 0)} or more "
-            f"within {rules.trips.radius_m} m."
-        )
-    elif rules.table == "flows":
-        sentences.append("A trip goes from the zone of one sample to the zone of the next, if they differ.")
-    if rules.table != "homes":
-        sentences.append(f"Nothing is counted over {show_s(rules.longest_gap_s)} or more without a sample.")
-    return sentences
 
 
 def draw_map(rules: Rules, promise: Promise, table: pa.Table, things: str) -> Drawing | None:

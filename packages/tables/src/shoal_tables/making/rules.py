@@ -16,27 +16,27 @@ from shoal.runtime.arrays import Floats, Integers
 from shoal.units import HOUR_S
 from shoal_tables.definition.manifest import (
     COLUMNS,
-    STAYS,
     WORKDAY,
     ZONE_COLUMNS,
+    Hours,
     Kind,
+    Labels,
     Trips,
     Unit,
     days_in_order,
-    hour_label,
+    labels_of,
 )
 from shoal_tables.definition.text_tables import read_two_columns
 from shoal_tables.making.zones import OUTSIDE, ZoneSet
 
 MOST_CELLS: Final = 20_000_000
 MOST_DAYS: Final = 3660
-WHOLE_DAY: Final[tuple[tuple[int, int], ...]] = ((0, 1440),)
+WHOLE_DAY: Final[Hours] = ((0, 1440),)
 WEEK: Final = (WORKDAY,) * 5 + ("saturday", "sunday")
 BY_ZONES: Final = Trips(definition="zones")
 _DAY_MIN: Final = 24 * 60
 
 DaysKind = Literal["typical", "workday", "kinds", "each"]
-Hours = tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -207,17 +207,9 @@ class Rules:
         sums = np.bincount(self.outer_cell[inside], counts[inside])  # exact: whole numbers below 2^53
         return np.append(counts, sums.astype(np.int64))
 
-    def labels(self) -> dict[str, tuple[str, ...]]:
-        """The values of each column of cells, in order; of flows also the origin itself as a destination."""
-        every = {
-            "zone": self.zones.names,
-            "origin": self.zones.names,
-            "destination": self.zones.names,
-            "hour": tuple(hour_label(*hour) for hour in self.hours),
-            "stay": STAYS,
-            "day": self.days,
-        }
-        return {column: every[column] for column in COLUMNS[self.table]}
+    def labels(self) -> Labels:
+        """The values of each column of cells."""
+        return labels_of(self.table, self.zones.names, self.hours, self.days)
 
     def codes(self) -> dict[str, Integers]:
         """For each column, the position of every cell's value in ``labels``, int64 [cells]."""

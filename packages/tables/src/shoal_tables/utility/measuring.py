@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 from scipy import stats
 
+from shoal.measures.trips import common_part
 from shoal.runtime.arrays import Floats
 from shoal.runtime.run import Run
 from shoal_tables.definition.manifest import TableManifest
@@ -67,9 +68,7 @@ def measurements(
         size = f"{low:g} to {high:g}" if np.isfinite(high) else f"{low:g} or more"
         words = f"median relative error of cells with {size}"
         rows.append(Measurement(f"error-from-{low:g}", words, median, "lower", int(chosen.sum())))
-    readable = np.maximum(published, 0)
-    total = float(exact.sum() + readable.sum())
-    common = 2 * float(np.minimum(exact, readable).sum()) / total if total else float("nan")
+    common = common_part(exact, np.where(table["shown"].is_valid(), published, 0))
     filled, rank = exact > 0, float("nan")
     n_filled = int(filled.sum())
     if n_filled > 1 and np.ptp(exact[filled]) > 0 and np.ptp(published[filled]) > 0:
@@ -79,7 +78,9 @@ def measurements(
     lost = 1 - float(bounded.sum() / exact.sum()) if filled.any() else float("nan")
     return [
         *rows,
-        Measurement("common-part", f"common part of {what} (Sørensen)", common, "higher", n),
+        Measurement(
+            "common-part", f"common part of {what}, of cells that are shown (Sørensen)", common, "higher", n
+        ),
         Measurement(
             "rank-correlation", "rank correlation of cells that are not empty", rank, "higher", n_filled
         ),

@@ -4,7 +4,7 @@ Bound, rounding down and sums are in whole numbers.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -38,13 +38,14 @@ _SAMPLES: Final = 2_000_000
 
 @dataclass(frozen=True)
 class Samples:
-    """Samples of the period by unit and time [m]: seconds, meters, zone or -1, local date and minute."""
+    """Samples of the period by unit and time [m]: seconds, meters, zone or -1, local date, day, minute."""
 
     t: Integers
     x: Integers
     y: Integers
     zone: Integers
     date: Integers
+    day: Integers
     minute: Integers
     unit: Integers
     piece: Integers
@@ -65,11 +66,13 @@ def _samples(original: Trajectories, manifest: TableManifest, zones: ZoneFile) -
     t = original.t.astype(np.int64)
     person = np.repeat(np.arange(original.n_subjects), np.diff(original.offsets))
     local = t + _offset_s(t, manifest.reading.get("time_zone"))
-    date, minute = local // DAY_S, local % DAY_S // 60
-    begin, end = (manifest.first_day - EPOCH).days, (manifest.last_day - EPOCH).days
-    counted = [(one - EPOCH).days for one in manifest.day_of] or range(begin, end + 1)
-    used = np.flatnonzero(np.isin(date, counted))
-    t, person, date, minute = t[used], person[used], date[used], minute[used]
+    dates, back = np.unique(local // DAY_S, return_inverse=True)
+    day_of_date = _day_of_date(manifest)
+    day = np.array([day_of_date.get(one, OUTSIDE) for one in dates.tolist()], dtype=np.int64)[back.ravel()]
+    used = np.flatnonzero(day != OUTSIDE)
+    t, person, day, date, minute = (
+        column[used] for column in (t, person, day, local // DAY_S, local % DAY_S // 60)
+    )
     x, y = original.x[used].astype(np.int64), original.y[used].astype(np.int64)
     same_unit = person[1:] == person[:-1]
     if manifest.unit == "person-day":
@@ -77,7 +80,7 @@ def _samples(original: Trajectories, manifest: TableManifest, zones: ZoneFile) -
     same_piece = same_unit & (np.diff(t) <= manifest.longest_gap_s)
     zone = zone_of_points(x, y, manifest, zones)
     unit, piece = (np.append(0, np.cumsum(~same))[: len(t)] for same in (same_unit, same_piece))
-    return Samples(t=t, x=x, y=y, zone=zone, date=date, minute=minute, unit=unit, piece=piece)
+    return Samples(t=t, x=x, y=y, zone=zone, date=date, day=day, minute=minute, unit=unit, piece=piece)
 
 
 def _offset_s(t: Integers, zone: str | None) -> Integers:
@@ -95,59 +98,30 @@ def _offset_s(t: Integers, zone: str | None) -> Integers:
 Contributions = tuple[Integers, Integers, Integers]  # unit, cell and whole number c, ascending, int64 [k]
 
 
-@dataclass(frozen=True)
-class Frame:
-    """The cells of a table, and the days that dates count in."""
+def _shape(manifest: TableManifest) -> tuple[int, ...]:
+    """The number of values of each column of cells; a flow has one destination less than zones."""
+    sizes = {"destination": manifest.zones.n_zones - 1, "hour": len(manifest.hours), "stay": len(terms.STAYS)}
+    sizes["day"] = len(terms.days_in_order(manifest.day_of))
+    return tuple(sizes.get(name, manifest.zones.n_zones) for name in manifest.columns)
 
-    shape: tuple[int, ...]
-    hours: tuple[tuple[int, int], ...]
-    day_of_date: Mapping[int, int]
-    n_dates: Integers
 
-    @classmethod
-    def of(cls, manifest: TableManifest) -> "Frame":
-        """The frame that a manifest states."""
-        days = terms.days_in_order(manifest.day_of)
-        number = {day: place for place, day in enumerate(days)}
-        day_of_date = {(date - EPOCH).days: number[day] for date, day in manifest.day_of.items()}
-        counts = np.bincount(list(day_of_date.values()), minlength=len(days))
-        sizes = {"destination": manifest.zones.n_zones - 1, "hour": len(manifest.hours)}
-        sizes |= {"stay": len(terms.STAYS), "day": len(days)}
-        shape = tuple(sizes.get(name, manifest.zones.n_zones) for name in manifest.columns)
-        return cls(shape, manifest.hours, day_of_date, counts.astype(np.int64))
+def dates_per_day(manifest: TableManifest) -> list[int]:
+    """D, for each day of the cells; 1 for homes, whose cells have no day."""
+    return list(Counter(manifest.day_of[one] for one in sorted(manifest.day_of)).values()) or [1]
 
-    @property
-    def common_multiple(self) -> int:
-        """L, of the numbers of dates in each day."""
-        return lcm(*self.n_dates.tolist())
 
-    def cell(self, *codes: Any, date: Integers) -> Integers:
-        """The cell of each event, by its numbers in the columns before the day, and its date."""
-        dates, back = np.unique(date, return_inverse=True)
-        days = [self.day_of_date[one] for one in dates.tolist()]
-        return np.ravel_multi_index((*codes, np.array(days, dtype=np.int64)[back.ravel()]), self.shape)
-
-    def weights(self, cell: Integers, count: Integers) -> Integers:
-        """The contributions c / D(day) as whole multiples of 1 / L."""
-        if not len(self.n_dates):
-            return count
-        return count * (self.common_multiple // self.n_dates[cell % len(self.n_dates)])
-
-    def in_hours(self, samples: Samples, at: Integers, *codes: Integers) -> Integers:
-        """Rows of unit, cell and date for events at these samples, with these numbers before the hour."""
-        rows = []
-        for hour, (begin, end) in enumerate(self.hours):
-            within = (samples.minute[at] >= begin) & (samples.minute[at] < end)
-            unit, date = samples.unit[at[within]], samples.date[at[within]]
-            cell = self.cell(*(code[within] for code in codes), np.full(len(unit), hour), date=date)
-            rows.append(np.stack([unit, cell, date], axis=1))
-        return np.concatenate(rows)
+def _day_of_date(manifest: TableManifest) -> dict[int, int]:
+    """The number of the day in which each date counts; for homes 0, on each date of the period."""
+    number = {day: place for place, day in enumerate(terms.days_in_order(manifest.day_of))}
+    stated = {(date - EPOCH).days: number[day] for date, day in manifest.day_of.items()}
+    first, last = (manifest.first_day - EPOCH).days, (manifest.last_day - EPOCH).days
+    return stated or dict.fromkeys(range(first, last + 1), 0)
 
 
 def outer_cells(manifest: TableManifest, zones: ZoneFile) -> Integers:
     """For each cell, the one of outer zones that adds it up, or OUTSIDE: trips within an outer zone."""
     if manifest.zones.nested is None:
-        return np.full(prod(Frame.of(manifest).shape), OUTSIDE)
+        return np.full(prod(_shape(manifest)), OUTSIDE)
     inner, outer = cells_of(manifest, zones.names), cells_of(manifest, zones.outer)
     number = {name: place for place, name in enumerate(zones.outer)}
     above = np.array([number[name] for name in zones.parents])
@@ -171,12 +145,23 @@ def added_up(counts: npt.NDArray[Any], outer: Integers) -> npt.NDArray[Any]:
     return np.append(counts, np.bincount(outer[inside], counts[inside]).astype(counts.dtype))
 
 
-def _presence(samples: Samples, frame: Frame, _: TableManifest) -> Contributions:
+def _in_hours(samples: Samples, manifest: TableManifest, at: Integers, *codes: Integers) -> Integers:
+    """Rows of unit, cell and date for events at these samples, with these numbers before the hour."""
+    rows = []
+    for hour, (begin, end) in enumerate(manifest.hours):
+        within = (samples.minute[at] >= begin) & (samples.minute[at] < end)
+        unit, date, day = (column[at[within]] for column in (samples.unit, samples.date, samples.day))
+        numbers = (*(code[within] for code in codes), np.full(len(unit), hour), day)
+        rows.append(np.stack([unit, np.ravel_multi_index(numbers, _shape(manifest)), date], axis=1))
+    return np.concatenate(rows)
+
+
+def _presence(samples: Samples, manifest: TableManifest) -> Contributions:
     at = np.flatnonzero(samples.zone != OUTSIDE)
-    return _counted(np.unique(frame.in_hours(samples, at, samples.zone[at]), axis=0))
+    return _counted(np.unique(_in_hours(samples, manifest, at, samples.zone[at]), axis=0))
 
 
-def _flows(samples: Samples, frame: Frame, manifest: TableManifest) -> Contributions:
+def _flows(samples: Samples, manifest: TableManifest) -> Contributions:
     trips = manifest.trips
     if trips is None:
         raise InputError("manifest.json of a table of flows does not say what a trip is")
@@ -189,7 +174,7 @@ def _flows(samples: Samples, frame: Frame, manifest: TableManifest) -> Contribut
         begin, origin, destination = _trips_between_stays(samples, trips.radius_m, trips.least_s)
     counted = (origin != destination) & (origin != OUTSIDE) & (destination != OUTSIDE)
     a, b = origin[counted], destination[counted]
-    return _counted(frame.in_hours(samples, begin[counted], a, b - (b > a)))
+    return _counted(_in_hours(samples, manifest, begin[counted], a, b - (b > a)))
 
 
 def _trips_between_stays(samples: Samples, radius_m: int, least_s: int) -> list[Integers]:
@@ -210,21 +195,22 @@ def _trips_between_stays(samples: Samples, radius_m: int, least_s: int) -> list[
     return list(np.array(found, dtype=np.int64).reshape(-1, 3).T)
 
 
-def _dwell(samples: Samples, frame: Frame, _: TableManifest) -> Contributions:
+def _dwell(samples: Samples, manifest: TableManifest) -> Contributions:
     fresh = (np.diff(samples.piece, prepend=-1) != 0) | (np.diff(samples.zone, prepend=OUTSIDE) != 0)
     begins = np.flatnonzero(fresh)
     lasts = np.append(begins[1:], len(samples.t)) - 1
-    whose = [column[begins] for column in (samples.unit, samples.zone, samples.date)]
+    whose = [column[begins] for column in (samples.unit, samples.zone, samples.date, samples.day)]
     visits = np.stack([*whose, samples.t[lasts] - samples.t[begins]], axis=1)
     visits = visits[visits[:, 1] != OUTSIDE]
     visits = visits[np.lexsort(visits.T[::-1])[::-1]]  # the longest of a unit, zone and date before others
-    longest = np.unique(visits[:, :3], axis=0, return_index=True)[1]
-    unit, zone, date, length = visits[longest].T
+    longest = np.unique(visits[:, :-1], axis=0, return_index=True)[1]
+    unit, zone, _, day, length = visits[longest].T
     stay = np.searchsorted(terms.STAY_STARTS_S, length, side="right") - 1
-    return _counted(np.stack([unit, frame.cell(zone, stay, date=date)], axis=1))
+    cell = np.ravel_multi_index((zone, stay, day), _shape(manifest))
+    return _counted(np.stack([unit, cell], axis=1))
 
 
-def _homes(samples: Samples, _frame: Frame, _: TableManifest) -> Contributions:
+def _homes(samples: Samples, _: TableManifest) -> Contributions:
     at_night = (samples.minute >= terms.NIGHT_BEGINS_MIN) | (samples.minute < terms.NIGHT_ENDS_MIN)
     at_night &= samples.zone != OUTSIDE
     night = samples.date[at_night] - (samples.minute[at_night] < terms.NIGHT_ENDS_MIN)
@@ -270,15 +256,15 @@ class UnitVectors:
 
 def unit_vectors(people: StoredPeople, manifest: TableManifest, zones: ZoneFile) -> Iterator[UnitVectors]:
     """Yield what some people contribute after others, each person's together."""
-    frame, outer = Frame.of(manifest), outer_cells(manifest, zones)
-    common, n_days, first = frame.common_multiple, max(len(frame.n_dates), 1), 0
+    dates, outer = np.array(dates_per_day(manifest)), outer_cells(manifest, zones)
+    common, n_days, first = lcm(*dates.tolist()), len(dates), 0
     count_of = {"presence": _presence, "flows": _flows, "dwell": _dwell, "homes": _homes}[manifest.table]
     for some in batches_of_records(np.cumsum([0, *people.lengths]), _SAMPLES):
         part = _samples(people.load(np.arange(some.start, some.stop)), manifest, zones)
         if not len(part.t):
             continue
-        unit, cell, count = count_of(part, frame, manifest)
-        whole = frame.weights(cell, count)
+        unit, cell, count = count_of(part, manifest)
+        whole = count * (common // dates[cell % n_days])  # c / D(day) as whole multiples of 1 / L
         bounded, cut = _bounded(unit, whole, outer[cell], manifest, common)
         by_day = bounded
         if n_days > 1:
@@ -297,7 +283,7 @@ def unit_vectors(people: StoredPeople, manifest: TableManifest, zones: ZoneFile)
 
 def recount(people: StoredPeople, manifest: TableManifest, zones: ZoneFile) -> Recount:
     """Count from the raw data alone."""
-    n, promised = prod(Frame.of(manifest).shape), manifest.promise.totals
+    n, promised = prod(_shape(manifest)), manifest.promise.totals
     counts, unbounded, by_day = (np.zeros(n, dtype=np.int64) for _ in range(3))
     corners, totals, units, over = [], np.zeros(2, dtype=np.int64), 0, 0
     for part in unit_vectors(people, manifest, zones):
@@ -322,22 +308,23 @@ def _bounded(
     nested = manifest.zones.nested
     noise = nested.noise if nested is not None else 1
     g, bound = manifest.promise.granularity, manifest.promise.sensitivity * noise
+    _, number = np.unique(group, return_inverse=True)
+    entries = whole.astype(object)  # exact, however large
+    squares = _summed(number, (noise * entries) ** 2)
+    if nested is not None:
+        inside = np.flatnonzero(outer != OUTSIDE)
+        pairs = np.stack([number[inside], outer[inside]], axis=1)
+        pairs, place = np.unique(pairs, axis=0, return_inverse=True)
+        np.add.at(squares, pairs[:, 0], _summed(place.ravel(), entries[inside]) ** 2)
+    cut = squares * g**2 > (bound * common) ** 2
+    rows = np.flatnonzero(cut[number])
+    both = zip(entries[rows], squares[number[rows]], strict=True)
     integers = whole * g // common
-    order = np.argsort(group, kind="stable")
-    starts = np.flatnonzero(np.diff(group[order], prepend=-1))
-    ends = np.append(starts, len(group))[1:]
-    cut = 0
-    for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
-        rows = order[start:end]
-        entries = whole[rows].tolist()
-        squares = sum((noise * entry) ** 2 for entry in entries)
-        if nested is not None:
-            sums = Counter[int]()
-            for above, entry in zip(outer[rows].tolist(), entries, strict=True):
-                sums[above] += entry if above != OUTSIDE else 0
-            squares += sum(one * one for one in sums.values())
-        if squares * g * g <= (bound * common) ** 2:
-            continue
-        cut += 1
-        integers[rows] = [isqrt(entry * entry * bound * bound // squares) for entry in entries]
-    return integers, cut
+    integers[rows] = [isqrt((entry * bound) ** 2 // square) for entry, square in both]
+    return integers, int(cut.sum())
+
+
+def _summed(place: Integers, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    sums = np.zeros(place.max(initial=-1) + 1, dtype=object)
+    np.add.at(sums, place, values)
+    return sums

@@ -7,7 +7,7 @@ from contextlib import closing
 from datetime import timedelta
 from functools import lru_cache
 from itertools import pairwise
-from math import ceil, exp, isqrt, log, log1p, sqrt
+from math import ceil, exp, isqrt, lcm, log, log1p, sqrt
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,7 +22,7 @@ from shoal.runtime.arrays import Floats
 from shoal.units import percent
 from shoal_tables.definition import manifest as terms
 from shoal_tables.definition.manifest import TableManifest
-from shoal_tables.verification.contributions import Frame
+from shoal_tables.verification.contributions import dates_per_day
 
 _NEAR: Final = 1e-3  # far more than a sum over whole numbers and its integral differ by
 
@@ -128,7 +128,7 @@ def _of_days(manifest: TableManifest) -> Iterator[Statement]:
     yield "hour" in manifest.columns and not hours, "hours-overlap", "the table has no hours"
     granularity = manifest.promise.granularity
     yield (
-        granularity % Frame.of(manifest).common_multiple or granularity > _FINEST,
+        granularity % lcm(*dates_per_day(manifest)) or granularity > _FINEST,
         "granularity-differs",
         "the granularity is no multiple of the numbers of dates of the days, or too fine to count in",
     )
@@ -172,7 +172,7 @@ def _is_of_one_trip(manifest: TableManifest) -> bool:
     cells, tables = _OF_TRIPS[manifest.promise.bound_source]
     if manifest.table not in tables or manifest.unit_of_protection != terms.EACH_TRIP or not manifest.day_of:
         return False
-    fewest, bound = int(Frame.of(manifest).n_dates.min()), manifest.promise.sensitivity
+    fewest, bound = min(dates_per_day(manifest)), manifest.promise.sensitivity
     granularity, nested = manifest.promise.granularity, manifest.zones.nested
     noise = nested.noise if nested else 1
     longest = (cells * noise**2 + (cells**2 if nested else 0)) * granularity**2

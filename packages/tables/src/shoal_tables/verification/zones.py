@@ -206,15 +206,7 @@ def read_levels(folder: Path, manifest: TableManifest, zones: ZoneFile) -> list[
 
 def cells_of(manifest: TableManifest, zones: Sequence[str], rows: int | None = None) -> Cells:
     """All cells of a table, empty ones too; none where there are not as many rows."""
-    all_labels: dict[str, Sequence[str]] = {
-        "zone": zones,
-        "origin": zones,
-        "destination": zones,
-        "hour": [terms.hour_label(begin, end) for begin, end in manifest.hours],
-        "stay": terms.STAYS,
-        "day": terms.days_in_order(manifest.day_of),
-    }
-    labels = {name: all_labels[name] for name in manifest.columns}
+    labels = terms.labels_of(manifest.table, zones, manifest.hours, terms.days_in_order(manifest.day_of))
     sizes = [len(one) for one in labels.values()]
     none = prod(sizes[1:]) if manifest.table == "flows" else 0  # no trip ends where it begins
     if rows not in (None, prod(sizes) - none):
@@ -233,11 +225,8 @@ def column_types(manifest: TableManifest) -> dict[str, pa.DataType]:
 
 def table_file(folder: Path) -> str:
     """The name of the file with the table: that of an export, if the folder holds one and no Parquet."""
-    if not (folder / Files.TABLE).exists():
-        for name in terms.EXPORTED.values():
-            if (folder / name).exists():
-                return name
-    return Files.TABLE
+    exports = (name for name in terms.EXPORTED.values() if (folder / name).exists())
+    return Files.TABLE if (folder / Files.TABLE).exists() else next(exports, Files.TABLE)
 
 
 def read_table(path: Path, manifest: TableManifest | None = None) -> pa.Table:
@@ -306,7 +295,7 @@ def _matrix(data: Any, name: str, n: int) -> Any:
 
 def _from_geopackage(path: Path, manifest: TableManifest) -> pa.Table:
     with one_driver(path) as (pyogrio, place):
-        about, _, _, values = pyogrio.raw.read(place, layer="table")
+        table = pyogrio.raw.read_arrow(place, layer="table")[1]
         _, _, shapes, (names,) = pyogrio.raw.read(place, layer="zones")
         layers = sorted(pyogrio.list_layers(place)[:, 0].tolist())
     zones = parquet.ParquetFile(path.parent / "zones.parquet").read()
@@ -315,9 +304,6 @@ def _from_geopackage(path: Path, manifest: TableManifest) -> pa.Table:
     drawn, stated = shapely.from_wkb(shapes), shapely.from_wkb(zones["geometry"].to_pylist())
     if not shapely.equals_exact(drawn, stated).all():
         raise ValueError("other shapes")
-    columns = dict(zip(about["fields"], values, strict=True))
-    shown = pa.array(np.asarray(columns["shown"], dtype=np.float64), from_pandas=True).cast(pa.int64())
-    keys = {name: pa.array(columns[name], pa.string()) for name in terms.COLUMNS[manifest.table]}
-    if list(columns) != [*keys, *terms.NUMBERS]:
+    if table.column_names != list(column_types(manifest)):
         raise ValueError("other columns")
-    return pa.table(columns | keys | {"shown": shown})
+    return table
