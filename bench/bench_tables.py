@@ -137,7 +137,7 @@ def print_errors_of(
         off = np.abs(numbers - scale_of(promise) * clipped) <= spread * promise.half_width
         counts, one = numbers / noise.granularity, spread / noise.granularity
         clear, shown = (
-            common_part(true, np.where(counts >= least * one, counts, 0))
+            common_part(true.astype(np.float64), np.where(counts >= least * one, counts, 0))
             for least in (2 * noise.sigma, noise.least_shown)
         )
         runs.append([*errors(counts, true), clear, shown, float(off.mean())])

@@ -4,25 +4,18 @@ The public names, nothing else. Each is loaded when it is first used; ``__init__
 them and says where each lives.
 """
 
-import sys
 from importlib import import_module
 from typing import Any, Final
 
-from shoal.runtime.stubs import homes_in
+from shoal.runtime.stubs import on_first_use
 
-_HOME_OF: Final = homes_in(__file__)
 _PACKAGE_OF: Final = {"tabulate": "shoal_tables"}
 
-__all__ = sorted(_HOME_OF)  # noqa: PLE0605  # the list is the stub's
+__all__, _get = on_first_use(__name__, __file__)  # the list is the stub's
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOME_OF:
-        return getattr(import_module(_HOME_OF[name]), name)
-    if name in _PACKAGE_OF:
-        return _of_package(name)
-    # name and obj let Python add "Did you mean ...?"
-    raise AttributeError(f"module 'shoal' has no attribute '{name}'", name=name, obj=sys.modules[__name__])
+    return _of_package(name) if name in _PACKAGE_OF else _get(name)
 
 
 def _of_package(name: str) -> Any:

@@ -9,18 +9,8 @@ from typing import Any, Final
 
 import click
 
-from shoal.cli.options import (
-    DURATION,
-    LENGTH,
-    PATH,
-    UNITS,
-    OutputOptions,
-    column_options,
-    config_option,
-    input_argument,
-    output_options,
-    take_reading,
-)
+from shoal.cli import options as common
+from shoal.cli.options import DURATION, LENGTH, PATH
 from shoal.cli.sections import Command, Option
 from shoal.cli.terminal import print_result
 
@@ -64,9 +54,9 @@ AREA: Final = _several(float, "for example 2.2,48.8,2.5,49")
             "the error of trips between squares of 2 km, before anything is spent",
         ),
     ),
-    epilog=UNITS,
+    epilog=common.UNITS,
 )
-@input_argument
+@common.input_argument
 @click.option(
     "--kind",
     type=click.Choice(("presence", "flows", "dwell", "homes")),
@@ -168,9 +158,9 @@ AREA: Final = _several(float, "for example 2.2,48.8,2.5,49")
 @click.option(
     "--engine", metavar="NAME", help="Workers: local, local:N, dask, spark, threads. [default: threads]"
 )
-@column_options
-@config_option
-@output_options
+@common.column_options
+@common.config_option
+@common.output_options
 def tabulate(source: str, **options: Any) -> int:
     """Publish counts of people or trips, with a promise that a stranger can check.
 
@@ -178,7 +168,7 @@ def tabulate(source: str, **options: Any) -> int:
     """
     from shoal_tables.commands.tabulating import make, plan
 
-    shown, reading = OutputOptions.take(options), take_reading(options)
+    shown, reading = common.OutputOptions.take(options), common.take_reading(options)
     chosen = SimpleNamespace(**options)
     if chosen.planned:
         return plan(chosen, reading, shown)
@@ -192,7 +182,7 @@ def tabulate(source: str, **options: Any) -> int:
     ),
 )
 @click.argument("path", metavar="FILE", type=PATH)
-@output_options
+@common.output_options
 def ledger(path: Path, **options: Any) -> int:
     """Print the epsilon that tables of a ledger spent.
 
@@ -201,7 +191,7 @@ def ledger(path: Path, **options: Any) -> int:
     from shoal_tables.making.ledger import Ledger, registry_rows
     from shoal_tables.making.promise import period_of
 
-    shown = OutputOptions.take(options)
+    shown = common.OutputOptions.take(options)
     rows, balance = registry_rows(path), Ledger(path, "").balance()
     lines = [
         f"epsilon {balance.spent:.3g} of {balance.budget:.3g} is spent for {period_of(balance.unit)} (delta "

@@ -21,17 +21,11 @@ from shoal.runtime.arrays import Floats, Integers, Numbers
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal_tables.definition.manifest import TableManifest
-from shoal_tables.verification.contributions import (
-    added_up,
-    outer_cells,
-    people_on_disk,
-    sums_over,
-    unit_vectors,
-)
+from shoal_tables.verification import contributions as recounting
 from shoal_tables.verification.files import published_integers, read_folder
 from shoal_tables.verification.statements import guessing_share
 
-_SURE = 0.95
+_SURE: Final = 0.95
 
 
 @dataclass(frozen=True)
@@ -191,14 +185,14 @@ def attack_table(
     manifest, zones, levels = read_folder(folder)
     published = published_integers(levels, manifest.promise.granularity)[0]
     noise = np.repeat([level.noise for level in levels], [level.cells.n for level in levels])
-    with people_on_disk(raw, manifest, run, **reading) as people:
-        parts = list(unit_vectors(people, manifest, zones))
+    with recounting.people_on_disk(raw, manifest, run, **reading) as people:
+        parts = list(recounting.unit_vectors(people, manifest, zones))
     everybody = {  # the fields of unit vectors by name, of all units together
         name: np.concatenate([np.zeros(0, dtype=np.int64), *(getattr(part, name) for part in parts)])
         for name in ("unit", "cell", "bounded", "unbounded")
     }
     rng = rng or Randomness.from_system()
-    victims = _victims(everybody, outer_cells(manifest, zones), noise, tries, rng)
+    victims = _victims(everybody, recounting.outer_cells(manifest, zones), noise, tries, rng)
     games, changed = play_all(published, victims, manifest, threshold)
     if earlier is not None:
         games.append(_erasure(Path(earlier), published, victims, manifest))
@@ -228,7 +222,7 @@ def play_all(
     promise, gap = manifest.promise, victims.lengths / manifest.promise.sigma
     bound, delta = guessing_share(promise.epsilon, promise.delta), promise.delta
     known = victims.scores(published - victims.counts, promise.sigma)
-    likely = added_up(expected(published[: len(victims.outer)], manifest), victims.outer)
+    likely = recounting.added_up(expected(published[: len(victims.outer)], manifest), victims.outer)
     unlike = victims.scores(published - likely, promise.sigma)
     told = victims.counts_unbounded >= threshold * promise.granularity  # before or after
     changed, n = victims.contributions @ told.astype(np.float64) > 0, _independent(victims)
@@ -307,10 +301,10 @@ def _victims(
             f"only {len(everyone)} units contribute to the table; games need {_LEAST_VICTIMS} victims"
         )
     chosen = zones[everyone[np.sort(rng.permutation(len(everyone))[:most])]]
-    above = chosen @ sums_over(outer, len(noise) - len(outer)).T
+    above = chosen @ recounting.sums_over(outer, len(noise) - len(outer)).T
     above.sort_indices()
     counts, unbounded = (
-        added_up(np.bincount(cell, everybody[name], len(outer)).astype(np.int64), outer)
+        recounting.added_up(np.bincount(cell, everybody[name], len(outer)).astype(np.int64), outer)
         for name in ("bounded", "unbounded")
     )
     return Victims(sparse.csr_array(sparse.hstack([chosen, above])), counts, unbounded, noise, outer)

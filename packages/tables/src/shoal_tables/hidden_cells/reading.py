@@ -183,16 +183,8 @@ def finest_cells(
     number = {key: cell for cell, key in enumerate(keys)}
     leaves_in = _leaves_in(columns, values, parent_of)
     added_up = [
-        [
-            _added_up(key, leaves_in, number) if is_sum else np.array([number[key]])
-            for key, is_sum in zip(table.keys, table.is_sum, strict=True)
-        ]
-        for table in tables
+        [_added_up(row, key, leaves_in, number) for row, key in enumerate(table.keys, 1)] for table in tables
     ]
-    for of_row in added_up:
-        for row, cells in enumerate(of_row, 1):
-            if not len(cells):
-                raise InputError(f"row {row} is a sum of no cell in the table; name its zones with --nested")
     return keys, added_up
 
 
@@ -223,13 +215,12 @@ def system_of(
 def stacked_versions(earlier: System, later: System) -> System:
     """Unknowns of two versions: the later counts, and what each count lost since the earlier version."""
     n = len(later.low)
-    whole = sparse.hstack([earlier.sums, earlier.sums])
-    cells = sparse.hstack([sparse.eye_array(n), sparse.eye_array(n)])
-    of_later = sparse.hstack([later.sums, sparse.csr_array(later.sums.shape)])
+    one = sparse.eye_array(n)
+    blocks = [[later.sums, None], [earlier.sums, earlier.sums], [one, one]]
     return System(
         low=np.concatenate([later.low, np.zeros(n)]),
         high=np.concatenate([later.high, earlier.high]),
-        sums=sparse.csr_array(sparse.vstack([of_later, whole, cells])),
+        sums=sparse.block_array(blocks, format="csr"),
         sum_low=np.concatenate([later.sum_low, earlier.sum_low, earlier.low]),
         sum_high=np.concatenate([later.sum_high, earlier.sum_high, earlier.high]),
     )
@@ -251,10 +242,14 @@ def _leaves_in(
     return result
 
 
-def _added_up(key: Key, leaves_in: Sequence[dict[str, list[str]]], number: Mapping[Key, int]) -> Integers:
+def _added_up(
+    row: int, key: Key, leaves_in: Sequence[dict[str, list[str]]], number: Mapping[Key, int]
+) -> Integers:
     parts = [
         within.get("" if value.lower() in TOTALS else value, [])
         for value, within in zip(key, leaves_in, strict=True)
     ]
-    cells = (number.get(one) for one in itertools.product(*parts))
-    return np.array([cell for cell in cells if cell is not None], dtype=np.int64)
+    cells = [number[one] for one in itertools.product(*parts) if one in number]
+    if not cells:
+        raise InputError(f"row {row} is a sum of no cell in the table; name its zones with --nested")
+    return np.array(cells)

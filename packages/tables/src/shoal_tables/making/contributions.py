@@ -143,7 +143,6 @@ def _homes(rows: Sequences, rules: Rules) -> Events:
 
 
 _SAFE: Final = 2.0**62
-_NEAR: Final = 1e-4  # so near a whole number, floating point cannot say on which side of it a quotient lies
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -202,10 +201,6 @@ def clip(
     long = np.repeat([square * granularity**2 > longest for square in norms.tolist()], lengths)
     before = w * (granularity // scale)
     after = before.copy()
-    w, norm = w[long], np.repeat(norms, lengths)[long]
-    quotient = w * float(sensitivity) / np.sqrt(norm.astype(np.float64))
-    whole = np.floor(quotient).astype(np.int64)
-    for index in np.flatnonzero(np.abs(quotient - np.rint(quotient)) < _NEAR).tolist():
-        whole[index] = isqrt((int(w[index]) * sensitivity) ** 2 // int(norm[index]))
-    after[long] = whole
+    both = zip(exact[long].tolist(), np.repeat(norms, lengths)[long].tolist(), strict=True)
+    after[long] = [isqrt((entry * sensitivity) ** 2 // norm) for entry, norm in both]
     return before, after

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from importlib.resources import files
 from math import fsum
 from pathlib import Path
 from typing import Any, Final
@@ -17,15 +18,7 @@ from shoal_tables.definition.manifest import LedgerEntry, Promise, Unit
 from shoal_tables.making.promise import DELTA, epsilon_of, guess_of, period_of, require_promise
 
 _WAIT_S: Final = 30.0
-_SCHEMA: Final = """
-CREATE TABLE IF NOT EXISTS people (
-  only INTEGER PRIMARY KEY CHECK (only = 1), digest TEXT NOT NULL, unit TEXT NOT NULL,
-  budget REAL NOT NULL, delta REAL NOT NULL);
-CREATE TABLE IF NOT EXISTS tables (
-  entry TEXT PRIMARY KEY, spent_at TEXT NOT NULL, kind TEXT NOT NULL, unit TEXT NOT NULL,
-  rho REAL NOT NULL CHECK (rho > 0), epsilon REAL NOT NULL, delta REAL NOT NULL, sigma INTEGER NOT NULL,
-  sensitivity INTEGER NOT NULL, granularity INTEGER NOT NULL, counts_sha256 TEXT, unit_of_protection TEXT);
-"""
+_TABLES: Final = files(__package__) / "ledger.sql"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -180,7 +173,7 @@ class Ledger:
 
     def _create(self, connection: sqlite3.Connection, unit: Unit) -> None:
         connection.execute("BEGIN IMMEDIATE")
-        for statement in _SCHEMA.split(";")[:-1]:
+        for statement in _TABLES.read_text(encoding="utf-8").split(";")[:-1]:
             connection.execute(statement)
         columns = [name for _, name, *_ in connection.execute("PRAGMA table_info(tables)")]
         if "unit_of_protection" not in columns:  # of a ledger from before tables stated it

@@ -9,7 +9,7 @@ from math import sqrt
 from typing import Final
 
 import numpy as np
-from scipy import optimize, special
+from scipy import optimize, sparse, special
 
 from shoal.errors import MisuseError
 from shoal.io.columns.owners import UNITS
@@ -173,9 +173,7 @@ def _parts(level: Level, noisy: Integers, sigma: int) -> Parts:
     origin, destination = np.divmod(np.arange(zones * (zones - 1)), zones - 1)
     destination += destination >= origin
     counts = noisy.reshape(len(origin), -1)
-    square = np.zeros((zones, zones, counts.shape[1]), dtype=np.int64)
-    square[origin, destination] = counts
-    back = square[destination, origin]
+    back = counts[destination * (zones - 1) + origin - (origin > destination)]
     both, difference = np.maximum(counts + back, 0.0), (counts - back).astype(np.float64)
     large = both >= SIGMAS_OF_A_FLOW * sigma
     squares = np.where(large, both**2, 0).sum(axis=0)
@@ -195,19 +193,14 @@ def consistent(
     This is the closed form for a tree of two levels in which all errors are independent.
     """
     (numbers, variances), (measured, further) = inner, outer
-    inside = np.flatnonzero(outer_cell != OUTSIDE)
-    cell, weight, of_zone = outer_cell[inside], weights[inside], variances[inside]
-
-    def added(values: Floats) -> Floats:
-        return np.bincount(cell, values, len(measured)).astype(np.float64)
-
-    both = added(of_zone) + further
+    inside, shape = np.flatnonzero(outer_cell != OUTSIDE), (len(measured), len(numbers))
+    sums = sparse.csr_array((np.ones(len(inside)), (outer_cell[inside], inside)), shape=shape)
+    both = sums @ variances + further
     gain = np.divide(1, both, out=np.zeros_like(both), where=both > 0)  # 0: both are certain, and agree
-    fitted, left = numbers.copy(), variances.copy()
-    fitted[inside] += of_zone * (gain * (measured - added(numbers[inside])))[cell]
-    left[inside] -= of_zone**2 * gain[cell]
-    errors = added(weight**2 * of_zone) - added(weight * of_zone) ** 2 * gain
-    return np.append(fitted, added(weight * fitted[inside])), np.append(left, np.maximum(errors, 0))
+    fitted = numbers + variances * (sums.T @ (gain * (measured - sums @ numbers)))
+    left = variances - variances**2 * (sums.T @ gain)
+    errors = sums @ (weights**2 * variances) - (sums @ (weights * variances)) ** 2 * gain
+    return np.append(fitted, sums @ (weights * fitted)), np.append(left, np.maximum(errors, 0))
 
 
 SIZES: Final = (50, 100, 300)

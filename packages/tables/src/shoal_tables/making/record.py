@@ -12,7 +12,6 @@ from shoal.report.figures.drawing import Areas, Drawing, Layer, Streets
 from shoal.report.figures.maps import density_cells
 from shoal.report.pages.frame import page
 from shoal.runtime.arrays import Floats
-from shoal.units import counted
 from shoal_tables.definition.manifest import Promise, TableManifest, counted_things
 from shoal_tables.making import promise as promises
 from shoal_tables.making.ledger import Balance
@@ -44,10 +43,7 @@ def record_page(rules: Rules, manifest: TableManifest, table: pa.Table, balance:
         unit_in_words=promises.unit_in_words(who),
         scale=promises.scale_of(promise),
         most=most / promise.granularity,
-        ledger="No ledger counts what other tables of the same people tell; their epsilons add up."
-        if balance is None
-        else f"The ledger of these people: {counted(balance.tables, 'table')} with this one, epsilon "
-        f"{balance.spent:.3g} of a budget of {balance.budget:.3g} spent.",
+        balance=balance,
     )
 
 

@@ -14,18 +14,8 @@ from shoal.errors import MisuseError
 from shoal.model.clocks import Clock
 from shoal.runtime.arrays import Floats, Integers
 from shoal.units import HOUR_S
-from shoal_tables.definition.manifest import (
-    COLUMNS,
-    WORKDAY,
-    ZONE_COLUMNS,
-    Hours,
-    Kind,
-    Labels,
-    Trips,
-    Unit,
-    days_in_order,
-    labels_of,
-)
+from shoal_tables.definition import manifest as terms
+from shoal_tables.definition.manifest import COLUMNS, WORKDAY, Hours, Kind, Labels, Trips, Unit
 from shoal_tables.definition.text_tables import read_two_columns
 from shoal_tables.making.zones import OUTSIDE, ZoneSet
 
@@ -90,7 +80,7 @@ class Rules:
     def __post_init__(self) -> None:
         if self.table == "homes":  # without days: every date counts
             object.__setattr__(self, "day_of", days_of("typical", self.first_day, self.last_day))
-        object.__setattr__(self, "days", days_in_order(self.day_of))
+        object.__setattr__(self, "days", terms.days_in_order(self.day_of))
         if self.table not in COLUMNS:
             raise MisuseError(f"--kind {self.table} is no table; choose one of {', '.join(COLUMNS)}")
         if self.unit not in get_args(Unit):
@@ -193,7 +183,7 @@ class Rules:
         if self.outer is None or self.zones.parents is None:
             return np.full(self.n_cells, OUTSIDE)
         codes, within = self.codes(), np.zeros(self.n_cells, dtype=np.bool_)
-        for name in codes.keys() & ZONE_COLUMNS:
+        for name in codes.keys() & terms.ZONE_COLUMNS:
             codes[name] = self.zones.parents[codes[name]]
         if self.table == "flows":
             within = codes["origin"] == codes["destination"]
@@ -209,7 +199,7 @@ class Rules:
 
     def labels(self) -> Labels:
         """The values of each column of cells."""
-        return labels_of(self.table, self.zones.names, self.hours, self.days)
+        return terms.labels_of(self.table, self.zones.names, self.hours, self.days)
 
     def codes(self) -> dict[str, Integers]:
         """For each column, the position of every cell's value in ``labels``, int64 [cells]."""

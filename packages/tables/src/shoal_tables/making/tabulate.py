@@ -65,7 +65,6 @@ class Counts:
     totals: Integers
     promise: Promise  # for the unit that the reader found
     intake: Intake
-    cut: float  # the share that the bound takes away
     notes: tuple[str, ...]
 
 
@@ -146,8 +145,6 @@ def tabulate(
     exact = count(source, rules, privacy, promise.sampler, partial_name(secret), reading, run, engine)
     promise, notes = exact.promise, exact.notes
     cost = cost_of(rules, promise, exact.intake.unit_of_protection)
-    if ledger is not None and privacy.bound is None and exact.cut > _MOST:
-        raise InputError(f"{_words_of_cut(exact.cut)}. Nothing was spent")
     counts = rules.with_sums(exact.counts)
     if all(counts[level.cells].max() < level.noise * promise.least_shown for level in rules.levels):
         least = promise.least_shown / promise.granularity
@@ -234,16 +231,15 @@ def count(
             "(shoal inspect)"
         )
     cut = 1 - float(sums[1]) / float(sums[0])
-    notes = (*rules.zones.notes, *([_words_of_cut(cut)] if cut > _MUCH else []), *people.intake.notes)
-    return Counts(counts=counts, totals=totals, promise=promise, intake=people.intake, cut=cut, notes=notes)
-
-
-def _words_of_cut(cut: float) -> str:
-    return (
+    words = (
         f"the bound takes away {percent(cut, 0)} of what is counted, and the errors that the table states "
         "are of the rest; take a --bound from what is publicly known of such people or vehicles, never from "
         "this data"
     )
+    if privacy.ledger is not None and privacy.bound is None and cut > _MOST:
+        raise InputError(f"{words}. Nothing was spent")
+    notes = (*rules.zones.notes, *([words] if cut > _MUCH else []), *people.intake.notes)
+    return Counts(counts=counts, totals=totals, promise=promise, intake=people.intake, notes=notes)
 
 
 def tally_people(stored: Path, rules: Rules, promise: Promise, span: slice) -> Tally:

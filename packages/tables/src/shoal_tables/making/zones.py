@@ -91,12 +91,11 @@ class ZoneSet:
             column, row = (x - x0) // side, (y - y0) // side
             inside = (column >= 0) & (column < columns) & (row >= 0) & (row < rows)
             return np.where(inside, row * columns + column, OUTSIDE)
-        if not len(x):
-            return np.empty(0, dtype=np.int64)
-        spread = y.max() - y.min() + 1
-        places, back = np.unique((x - x.min()) * spread + (y - y.min()), return_inverse=True)
+        west, south = x.min(initial=0), y.min(initial=0)
+        spread = y.max(initial=0) - south + 1
+        places, back = np.unique((x - west) * spread + y - south, return_inverse=True)
         find = {"polygons": self._in_polygon, "h3": self._in_h3, "cells": self._at_cell}[facts.kind]
-        return find(places // spread + x.min(), places % spread + y.min())[back]
+        return find(places // spread + west, places % spread + south)[back]
 
     def _in_polygon(self, x: Integers, y: Integers) -> Integers:
         points = shapely.points(*transform(self.plane or "", self.statement.crs or "", x + _HALF, y + _HALF))

@@ -250,7 +250,6 @@ class UnitVectors:
     unbounded: Integers
     bounded: Integers
     bounded_by_day: Integers
-    units_over: int
     corner: tuple[int, int]
 
 
@@ -265,17 +264,15 @@ def unit_vectors(people: StoredPeople, manifest: TableManifest, zones: ZoneFile)
             continue
         unit, cell, count = count_of(part, manifest)
         whole = count * (common // dates[cell % n_days])  # c / D(day) as whole multiples of 1 / L
-        bounded, cut = _bounded(unit, whole, outer[cell], manifest, common)
-        by_day = bounded
+        bounded = by_day = _bounded(unit, whole, outer[cell], manifest, common)
         if n_days > 1:
-            by_day, _ = _bounded(unit * n_days + cell % n_days, whole, outer[cell], manifest, common)
+            by_day = _bounded(unit * n_days + cell % n_days, whole, outer[cell], manifest, common)
         yield UnitVectors(
             unit=first + unit,
             cell=cell,
             unbounded=whole * manifest.promise.granularity // common,
             bounded=bounded,
             bounded_by_day=by_day,
-            units_over=cut,
             corner=(int(part.x.min()), int(part.y.min())),
         )
         first += int(part.unit[-1]) + 1
@@ -291,9 +288,9 @@ def recount(people: StoredPeople, manifest: TableManifest, zones: ZoneFile) -> R
         np.add.at(unbounded, part.cell, part.unbounded)
         np.add.at(by_day, part.cell, part.bounded_by_day)
         every, unit = np.unique(part.unit, return_inverse=True)
-        units, over = units + len(every), over + part.units_over
+        both = [np.bincount(unit, integers) for integers in (part.unbounded, part.bounded)]
+        units, over = units + len(every), over + int((both[0] > both[1]).sum())
         if promised is not None:
-            both = (np.bincount(unit.ravel(), integers) for integers in (part.unbounded, part.bounded))
             totals += [int(np.minimum(sums, promised.most).sum()) for sums in both]
         corners.append(part.corner)
     corner = (min(x for x, _ in corners), min(y for _, y in corners)) if corners else None
@@ -303,8 +300,8 @@ def recount(people: StoredPeople, manifest: TableManifest, zones: ZoneFile) -> R
 
 def _bounded(
     group: Integers, whole: Integers, outer: Integers, manifest: TableManifest, common: int
-) -> tuple[Integers, int]:
-    """Integers of each row after the bound on its group, and the number of groups that were cut."""
+) -> Integers:
+    """Integers of each row after the bound on its group."""
     nested = manifest.zones.nested
     noise = nested.noise if nested is not None else 1
     g, bound = manifest.promise.granularity, manifest.promise.sensitivity * noise
@@ -316,12 +313,11 @@ def _bounded(
         pairs = np.stack([number[inside], outer[inside]], axis=1)
         pairs, place = np.unique(pairs, axis=0, return_inverse=True)
         np.add.at(squares, pairs[:, 0], _summed(place.ravel(), entries[inside]) ** 2)
-    cut = squares * g**2 > (bound * common) ** 2
-    rows = np.flatnonzero(cut[number])
+    rows = np.flatnonzero((squares * g**2 > (bound * common) ** 2)[number])
     both = zip(entries[rows], squares[number[rows]], strict=True)
     integers = whole * g // common
     integers[rows] = [isqrt((entry * bound) ** 2 // square) for entry, square in both]
-    return integers, int(cut.sum())
+    return integers
 
 
 def _summed(place: Integers, values: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -59,37 +59,35 @@ def numbers_of(levels: Sequence[Level]) -> pa.Table:
 
 def file_findings(folder: Path, manifest: TableManifest) -> Iterator[Finding]:
     """Find files that the manifest does not state, and files that changed since it was written."""
-    form, nested = of_zones.table_file(folder), manifest.zones.nested is not None
-    tables = (Files.TABLE, Files.OUTER) if nested else (Files.TABLE,)
+    form, nested, weights = of_zones.table_file(folder), manifest.zones.nested, manifest.zones.weights
+    tables = (Files.TABLE, Files.OUTER)[: 1 if nested is None else 2]
     package = () if form == Files.TABLE else (Files.PACKAGE,)
     allowed = {Files.MANIFEST, Files.ZONES, Files.REPORT, form, *tables[1:], *package}
     yield from of_zones.export_findings(folder, manifest)
     for path in sorted(folder.iterdir()):
         if path.name not in allowed:
             yield Finding("further-file", "the folder holds a file that is no part of a table")
-    for name, digest in manifest.files.items():
-        if name == Files.TABLE != form:
+    for stated, digest in manifest.files.items():
+        if stated == Files.TABLE != form:
             continue  # the digest of the counts stands for it
-        require_plain_file(folder / name)
-        if sha256_of(folder / name) != digest:
-            yield Finding("changed-file", f"{name} is not the file that the manifest states")
+        require_plain_file(folder / stated)
+        if sha256_of(folder / stated) != digest:
+            yield Finding("changed-file", f"{stated} is not the file that the manifest states")
     for name in (*tables, Files.ZONES, Files.REPORT):
         if name not in manifest.files and (name != Files.REPORT or (folder / name).exists()):
             yield Finding("changed-file", f"the manifest states no digest of {name}")
-    parents = {"parent": pa.string()} if nested else {}
-    weights = {} if manifest.zones.weights is None else {"weight": pa.float64()}
-    of_zone = {"zone": pa.string(), **parents, **weights, "geometry": pa.binary()}
-    for name in (*tables, Files.ZONES):
-        types = of_zone if name == Files.ZONES else of_zones.column_types(manifest)
-        if not (folder / name).exists():
-            continue
-        schema = of_zones.read_table(folder / name).schema
+    parents = {} if nested is None else {"parent": pa.string()}
+    weights_type = {} if weights is None else {"weight": pa.float64()}
+    of_zone = {"zone": pa.string(), **parents, **weights_type, "geometry": pa.binary()}
+    types = dict.fromkeys(tables, of_zones.column_types(manifest)) | {Files.ZONES: of_zone}
+    for file in (one for one in types if (folder / one).exists()):
+        schema = of_zones.read_table(folder / file).schema
         further = set(schema.metadata or ()) - _METADATA
         further |= {key for one in schema for key in one.metadata or ()} - _FIELD
         if further or not _is_geo(schema, manifest):
-            yield Finding("further-metadata", f"{name} carries metadata that is no part of a table")
-        if {one.name: one.type for one in schema} != types or schema.names != list(types):
-            yield Finding("columns-differ", f"{name} has other columns or types than such a file has")
+            yield Finding("further-metadata", f"{file} carries metadata that is no part of a table")
+        if [(one.name, one.type) for one in schema] != list(types[file].items()):
+            yield Finding("columns-differ", f"{file} has other columns or types than such a file has")
 
 
 def _is_geo(schema: pa.Schema, manifest: TableManifest) -> bool:
@@ -117,10 +115,8 @@ def record_findings(folder: Path, manifest: TableManifest, table: pa.Table) -> I
         yield Finding("record-differs", "report.html is no public page, or it runs or loads something")
     share = guessing_share(promise.epsilon, promise.delta)
     stated = (f"at most {100 * share:.1f} % of guesses", f"One unit is {manifest.unit_of_protection}.")
-    if (
-        not all(words in unescape(page) for words in stated)
-        or ("Not for publication" in page) == manifest.publishable
-    ):
+    is_promised = all(words in unescape(page) for words in stated)
+    if not is_promised or ("Not for publication" in page) == manifest.publishable:
         yield Finding("record-differs", "report.html promises something else than the manifest")
     expected, facts = _record_numbers(manifest, table), _FACT.findall(page)
     if sorted(name for name, *_ in facts) != sorted(expected):

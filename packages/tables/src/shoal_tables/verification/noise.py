@@ -7,7 +7,7 @@ below is exact or too large. The tests share one probability, ``REFUSED``, by wh
 
 import itertools
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -83,13 +83,9 @@ def totals_findings(noise: Integers, sigma: int, levels: int = 1) -> list[Findin
 def outcomes(cells: NoisyCells) -> list[Outcome]:
     """The most telling test of each family, with the probability of the whole family."""
     z = normal_scores(cells)
-    worst = []
-    for family in _FAMILIES:
-        tests = list(family(z, cells))
-        if tests:
-            least = min(tests, key=lambda test: test.probability)
-            worst.append(Outcome(least.kind, min(least.probability * len(tests), 1.0), least.message))
-    return worst
+    families = [list(family(z, cells)) for family in _FAMILIES]
+    worst = [(min(tests, key=lambda test: test.probability), len(tests)) for tests in families if tests]
+    return [replace(one, probability=min(one.probability * n, 1.0)) for one, n in worst]
 
 
 def normal_scores(cells: NoisyCells) -> Floats:
@@ -310,10 +306,8 @@ def _likeliest_residue(sigma: int, divisor: int) -> float:
 def _of_lags(products: Floats, cycles: Integers, n: int) -> float:
     """Chernoff's bound of the largest product of a lag, over all lags."""
     classes = np.unique(cycles).tolist()
-    least = 1.0
-    for cycle in classes:
-        of_cycle = products[cycles == cycle]
-        least = min(least, len(of_cycle) * _tail_of_circles(float(of_cycle.max()), cycle, n // cycle))
+    some = [(cycle, products[cycles == cycle]) for cycle in classes]
+    least = min(len(of) * _tail_of_circles(float(of.max()), cycle, n // cycle) for cycle, of in some)
     return min(len(classes) * least, 1.0)
 
 

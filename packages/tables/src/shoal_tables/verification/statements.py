@@ -94,25 +94,22 @@ _OPENDP: Final = re.compile(r"opendp [0-9.]{1,20}")
 
 def statement_findings(manifest: TableManifest) -> Iterator[Finding]:
     """Find statements that contradict each other, or that no promise can rest on."""
-    for part in (_of_reading, _of_days, _of_budget, _of_sources, _of_kinds):
+    for part in (_of_counting, _of_budget, _of_sources):
         yield from (Finding(kind, words) for is_wrong, kind, words in part(manifest) if is_wrong)
 
 
-def _of_reading(manifest: TableManifest) -> Iterator[Statement]:
+def _of_counting(manifest: TableManifest) -> Iterator[Statement]:
+    """The reading, the days, the hours, and the granularity."""
     reading = Reading(**manifest.reading)
-    yield (
-        reading.min_samples_per_day or reading.min_active_days,
-        "reading-depends-on-others",
-        "people were left out by the number of their samples or days beside those of the data; one "
-        "person's samples then decide about others",
+    words = (
+        "people were left out by the number of their samples or days beside those of the data; one person's "
+        "samples then decide about others"
     )
+    yield reading.min_samples_per_day or reading.min_active_days, "reading-depends-on-others", words
     words = "days were read as people of their own, but the stated unit is the person"
     yield reading.per_day and manifest.unit == "person", "unit-differs", words
     is_fine = (reading.cell_m, reading.slot_s, reading.snap) == (1.0, 1.0, True)
     yield not is_fine, "reading-differs", "the data were not read in whole meters and seconds"
-
-
-def _of_days(manifest: TableManifest) -> Iterator[Statement]:
     n_days = (manifest.last_day - manifest.first_day).days + 1
     yield n_days < 1, "days-differ", "the period ends before it begins"
     expected = {manifest.first_day + timedelta(days=day) for day in range(n_days)}
@@ -155,6 +152,7 @@ def _of_budget(manifest: TableManifest) -> Iterator[Statement]:
 
 
 def _of_sources(manifest: TableManifest) -> Iterator[Statement]:
+    """Where noise, bound and zones are from; what decides nothing in such a table, or cannot count."""
     sampler, from_opendp = manifest.promise.sampler, bool(_OPENDP.fullmatch(manifest.promise.sampler))
     wrong = manifest.publishable != from_opendp or not (manifest.publishable or sampler == terms.STAND_IN)
     yield wrong, "sampler-differs", "a table for publication has noise of OpenDP, and no other one has"
@@ -165,22 +163,6 @@ def _of_sources(manifest: TableManifest) -> Iterator[Statement]:
     yield source in _OF_TRIPS and not _is_of_one_trip(manifest), "bound-differs", words
     words = "zones and samples are not both on the earth or both in local meters"
     yield (manifest.plane is None) != (manifest.zones.crs is None), "zones-differ", words
-
-
-def _is_of_one_trip(manifest: TableManifest) -> bool:
-    """Whether units are trips, and the bound is the least that cuts none on the day of fewest dates."""
-    cells, tables = _OF_TRIPS[manifest.promise.bound_source]
-    if manifest.table not in tables or manifest.unit_of_protection != terms.EACH_TRIP or not manifest.day_of:
-        return False
-    fewest, bound = min(dates_per_day(manifest)), manifest.promise.sensitivity
-    granularity, nested = manifest.promise.granularity, manifest.zones.nested
-    noise = nested.noise if nested else 1
-    longest = (cells * noise**2 + (cells**2 if nested else 0)) * granularity**2
-    return ((bound - 1) * fewest * noise) ** 2 < longest <= (bound * fewest * noise) ** 2
-
-
-def _of_kinds(manifest: TableManifest) -> Iterator[Statement]:
-    """What decides nothing in such a table, and what it cannot count."""
     stated = manifest.zones.model_dump(
         exclude={"kind", "n_zones", "crs", "weights", "nested"}, exclude_none=True
     )
@@ -195,6 +177,18 @@ def _of_kinds(manifest: TableManifest) -> Iterator[Statement]:
     yield homes and (manifest.day_of or manifest.promise.totals), "days-differ", words
     words = "a table of homes counts people, and its unit is not the person"
     yield homes and manifest.unit != "person", "unit-differs", words
+
+
+def _is_of_one_trip(manifest: TableManifest) -> bool:
+    """Whether units are trips, and the bound is the least that cuts none on the day of fewest dates."""
+    cells, tables = _OF_TRIPS[manifest.promise.bound_source]
+    if manifest.table not in tables or manifest.unit_of_protection != terms.EACH_TRIP or not manifest.day_of:
+        return False
+    fewest, bound = min(dates_per_day(manifest)), manifest.promise.sensitivity
+    granularity, nested = manifest.promise.granularity, manifest.zones.nested
+    noise = nested.noise if nested else 1
+    longest = (cells * noise**2 + (cells**2 if nested else 0)) * granularity**2
+    return ((bound - 1) * fewest * noise) ** 2 < longest <= (bound * fewest * noise) ** 2
 
 
 def ledger_findings(path: Path, manifest: TableManifest) -> Iterator[Finding]:
