@@ -81,7 +81,7 @@ def _parts(people: StoredPeople, rules: Rules) -> Iterator[tuple[Integers, Integ
 
 
 def values(rules: Rules, cell: Integers, number: Integers) -> Floats:
-    return number / (rules.dates_per_day[cell % rules.shape[-1]] if rules.has_days else 1)
+    return number / rules.dates_per_day[cell % len(rules.dates_per_day)]
 
 
 def print_bounds(people: StoredPeople) -> None:

@@ -12,11 +12,12 @@ from shoal.model.intake import Reading
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.scale.engines import engine_of
+from shoal.units import DAY_S, HOUR_S
 from shoal_tables.definition.manifest import EACH_TRIP, Trips
 from shoal_tables.making import promise as promises
 from shoal_tables.making.calibration import Privacy, promise_of
 from shoal_tables.making.ledger import Ledger
-from shoal_tables.making.rules import BY_ZONES, WHOLE_DAY, Rules, days_of, hours_of, read_calendar, slots_of
+from shoal_tables.making.rules import BY_ZONES, Rules, days_of, hours_of, read_calendar, slots_of
 from shoal_tables.making.tabulate import tabulate
 from shoal_tables.making.zones import ZoneSet, cell_zones, grid_zones, h3_zones, polygon_zones
 
@@ -124,11 +125,8 @@ def _rules_of(chosen: Any, reading: dict[str, Any]) -> Rules:
         )
     if chosen.slot is not None and chosen.hours is not None:
         raise click.UsageError("--slot and --hours both divide the day; give one of them")
-    hours = WHOLE_DAY
-    if chosen.hours is not None:
-        hours = hours_of(chosen.hours)
-    elif chosen.slot is not None or chosen.kind == "presence":
-        hours = slots_of(chosen.slot or 3600.0)
+    slot = chosen.slot or (HOUR_S if chosen.kind == "presence" else DAY_S)
+    hours = slots_of(slot) if chosen.hours is None else hours_of(chosen.hours)
     first, last = chosen.period
     calendar = None if chosen.calendar is None else read_calendar(chosen.calendar)
     stays = Trips(

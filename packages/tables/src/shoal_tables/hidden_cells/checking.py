@@ -89,17 +89,12 @@ def _blocks(sums: Any, live: Integers) -> list[tuple[Any, Any]]:
     n = part.shape[1]
     both = sparse.block_array([[None, part], [part.T, None]]) if len(live) else sparse.csr_array((n, n))
     _, label = csgraph.connected_components(both, directed=False)
-    of_sum, of_cell = label[: len(live)], label[len(live) :]
-    linked = np.flatnonzero(np.isin(of_cell, of_sum))
-    rows_of = dict(_grouped(of_sum))
-    blocks = [(linked[cells], live[rows_of[label]]) for label, cells in _grouped(of_cell[linked])]
+    linked = np.flatnonzero(np.isin(label, label[: len(live)]))
+    order = linked[np.argsort(label[linked], kind="stable")]  # of each block, sums before cells
+    parts = np.split(order, np.flatnonzero(np.diff(label[order])) + 1)
+    ends = [(part, np.searchsorted(part, len(live))) for part in parts]
+    blocks = [(part[end:] - len(live), live[part[:end]]) for part, end in ends if end < len(part)]
     return sorted(blocks, key=lambda block: len(block[0]))
-
-
-def _grouped(labels: Any) -> list[tuple[Any, Any]]:
-    order = np.argsort(labels, kind="stable")
-    cuts = np.flatnonzero(np.diff(labels[order])) + 1
-    return [(labels[rows[0]], rows) for rows in np.split(order, cuts) if len(rows)]
 
 
 class _Block:

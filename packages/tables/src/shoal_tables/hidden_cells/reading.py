@@ -80,14 +80,11 @@ def read_published(
         raise InputError(f"{path.name} has no rows; nothing can be checked")
     _require_keys(path, columns, keys)
     low, high, hidden = _ranges(path, texts_of(table[_count_column(path, names, count)]), rules)
-    is_sum = [
-        any(
-            value.lower() in TOTALS or (name in ZONE_COLUMNS and value in outer)
-            for name, value in zip(columns, key, strict=True)
-        )
-        for key in keys
-    ]
-    return PublishedTable(columns, keys, np.array(is_sum, dtype=bool), low, high, hidden)
+    is_sum = np.zeros(len(keys), dtype=bool)
+    for name, column in zip(columns, texts, strict=True):
+        sums = outer if name in ZONE_COLUMNS else ()
+        is_sum |= [value.lower() in TOTALS or value in sums for value in column]
+    return PublishedTable(columns, keys, is_sum, low, high, hidden)
 
 
 def _require_keys(path: Path, columns: Sequence[str], keys: Sequence[Key]) -> None:

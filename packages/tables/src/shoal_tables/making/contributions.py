@@ -172,7 +172,7 @@ def tally(people: Trajectories, rules: Rules, promise: Promise) -> Tally:
 
 def contributions(events: Events, rules: Rules) -> tuple[Integers, Integers, Integers]:
     """For each unit and cell, int64 [n], ascending: how many events, or dates with one."""
-    codes = (*events.codes, rules.day_of_date[events.date]) if rules.has_days else events.codes
+    codes = events.codes if rules.table == "homes" else (*events.codes, rules.day_of_date[events.date])
     cell = np.ravel_multi_index(codes, rules.shape) if len(events.unit) else events.unit
     keys, number = np.unique(events.unit * rules.n_cells + cell, return_counts=True)
     return keys // rules.n_cells, keys % rules.n_cells, number.astype(np.int64)

@@ -37,18 +37,16 @@ def tables_of(rules: Rules, noisy: Integers, promise: Promise) -> list[pa.Table]
     numbers, spread = estimate(rules, noisy, promise)
     half = spread * promise.half_width
     shown = np.floor(numbers / granularity + 0.5).astype(np.int64)
-    columns = pa.table(
-        {
-            "count": noisy / granularity,
-            "estimate": numbers / granularity,
-            "low": np.maximum(0, numbers - half) / granularity,
-            "high": np.maximum(0, numbers + half) / granularity,
-            "shown": pa.array(shown, mask=numbers < spread * promise.least_shown),
-        }
-    )
-    parts = ((level.rules, columns[level.cells]) for level in rules.levels)
+    columns = {
+        "count": noisy / granularity,
+        "estimate": numbers / granularity,
+        "low": np.maximum(0, numbers - half) / granularity,
+        "high": np.maximum(0, numbers + half) / granularity,
+        "shown": pa.array(shown, mask=numbers < spread * promise.least_shown),
+    }
     return [
-        pa.table(_cells(one) | dict(zip(part.column_names, part.columns, strict=True))) for one, part in parts
+        pa.table(_cells(level.rules) | {name: column[level.cells] for name, column in columns.items()})
+        for level in rules.levels
     ]
 
 

@@ -49,10 +49,7 @@ def record_page(rules: Rules, manifest: TableManifest, table: pa.Table, balance:
 
 def draw_map(rules: Rules, promise: Promise, table: pa.Table, things: str) -> Drawing | None:
     """The published counts by zone, and the largest flows; None where zones have no extent."""
-    shapes, place = (
-        _in_km(rules, rules.zones.shapes),
-        _in_km(rules, shapely.point_on_surface(rules.zones.shapes)),
-    )
+    shapes = _in_km(rules, rules.zones.shapes)
     west, south, east, north = shapely.total_bounds(shapes).tolist()
     x_axis, y_axis, height = axes.of_a_map("east, km", "north, km", (west, east), (south, north))
     codes = rules.codes()
@@ -75,10 +72,9 @@ def draw_map(rules: Rules, promise: Promise, table: pa.Table, things: str) -> Dr
         largest = np.argsort(-shown, kind="stable")[:MOST_LINES]
         largest = largest[shown[largest] > 0]
         if len(largest):
-            ends = [
-                shapely.get_coordinates(place[codes[name][largest]]) for name in ("origin", "destination")
-            ]
-            layers.append(Streets(lines=list(map(tuple, np.hstack(ends).tolist()))))
+            middles = shapely.get_coordinates(_in_km(rules, shapely.point_on_surface(rules.zones.shapes)))
+            ends = np.hstack([middles[codes[name][largest]] for name in ("origin", "destination")])
+            layers.append(Streets(lines=list(map(tuple, ends.tolist()))))
     return Drawing(x=x_axis, y=y_axis, in_km=True, layers=layers, height=height) if layers else None
 
 

@@ -111,11 +111,6 @@ class Rules:
         """The last date of the period."""
         return max(self.day_of)
 
-    @property
-    def has_days(self) -> bool:
-        """Whether cells have a day; homes have none."""
-        return self.table != "homes"
-
     @cached_property
     def shape(self) -> tuple[int, ...]:
         """The number of values of each column of cells; a flow has one destination less than zones."""
@@ -131,8 +126,8 @@ class Rules:
 
     @cached_property
     def dates_per_day(self) -> Integers:
-        """int64 [days]: how many dates count in each day of the cells."""
-        if not self.has_days:
+        """int64 [days]: how many dates count in each day of the cells; 1 for homes, which have none."""
+        if self.table == "homes":
             return np.ones(1, dtype=np.int64)
         each = list(self.day_of.values())
         return np.array([each.count(day) for day in self.days], dtype=np.int64)
@@ -182,14 +177,12 @@ class Rules:
         """int64 [cells]: the cell of outer zones that adds up each cell; -1 for trips within one of them."""
         if self.outer is None or self.zones.parents is None:
             return np.full(self.n_cells, OUTSIDE)
-        codes, within = self.codes(), np.zeros(self.n_cells, dtype=np.bool_)
+        number = np.full([len(values) for values in self.outer.labels().values()], OUTSIDE)
+        number[tuple(self.outer.codes().values())] = np.arange(self.outer.n_cells)
+        codes = self.codes()
         for name in codes.keys() & terms.ZONE_COLUMNS:
             codes[name] = self.zones.parents[codes[name]]
-        if self.table == "flows":
-            within = codes["origin"] == codes["destination"]
-            codes["destination"] -= codes["destination"] > codes["origin"]
-        cell = np.ravel_multi_index(tuple(codes.values()), self.outer.shape, mode="clip")  # within, of none
-        return np.where(within, OUTSIDE, cell)
+        return np.asarray(number[tuple(codes.values())])
 
     def with_sums(self, counts: Integers) -> Integers:
         """Counts of all cells, and behind them those of the cells of outer zones, which are their sums."""

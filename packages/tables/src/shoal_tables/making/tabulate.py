@@ -284,7 +284,7 @@ def manifest_of(rules: Rules, promise: Promise, intake: Intake, *, publishable: 
             reading=asdict(intake.reading),
             first_day=rules.first_day,
             last_day=rules.last_day,
-            day_of=rules.day_of if rules.has_days else {},
+            day_of={} if rules.table == "homes" else rules.day_of,
             hours=rules.hours if "hour" in COLUMNS[rules.table] else (),
             trips=rules.trips if rules.table == "flows" else None,
             longest_gap_s=rules.longest_gap_s,

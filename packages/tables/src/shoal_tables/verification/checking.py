@@ -164,17 +164,10 @@ def _against(
     """Find noise that is not as stated, were these the counts before it."""
     before = added_up(counts, outer)
     noise = published - before
-    tested = [
-        NoisyCells(
-            before[one.place],
-            noise[one.place],
-            one.cells.keys,
-            promise.sigma * one.noise,
-            promise.granularity,
-            promise.half_width * one.noise,
-        )
-        for one in levels
-    ]
+    tested = []
+    for one in levels:
+        scale = (promise.sigma * one.noise, promise.granularity, promise.half_width * one.noise)
+        tested.append(NoisyCells(before[one.place], noise[one.place], one.cells.keys, *scale))
     findings = [finding for cells in tested for finding in noise_findings(cells, len(levels))]
     return findings if len(levels) == 1 else [*findings, *shared_findings(tested[0], tested[1], outer)]
 
