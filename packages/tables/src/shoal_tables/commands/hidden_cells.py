@@ -90,8 +90,7 @@ def check(table: Path, output: Path | None, **options: Any) -> int:
     settings = OutputOptions.take(options)
     if output is not None:
         require_absent(output)
-    names = ("hidden_range", "rounded_to", "rounded_at_random")
-    hiding = Hiding(*(options.pop(name) for name in names))
+    hiding = Hiding(*map(options.pop, ("hidden_range", "rounded_to", "rounded_at_random")))
     result = check_table(table, rules=hiding, seconds=60 * options.pop("minutes"), **options)
     if output is not None:
         with explain_write_errors(output):

@@ -141,13 +141,11 @@ def attack(raw: str, folder: Path, seed: int | None, **options: Any) -> int:
         f"with cells below {threshold} hidden, an erasure tells a count of "
         f"{percent(result.told_by_threshold)} of people"
     )
-    for counts, paths in (("these counts", result.paths), ("exact counts", result.paths_by_threshold)):
+    of_exact = f"exact counts with cells below {threshold} hidden"
+    for counts, paths in (("these counts", result.paths), (of_exact, result.paths_by_threshold)):
         if paths is not None:
-            hidden = f" with cells below {threshold} hidden" if paths is result.paths_by_threshold else ""
-            lines.append(
-                f"paths of people from {counts}{hidden}: right in {percent(paths.right)} of the hours; "
-                f"guessing {percent(paths.guessing)}"
-            )
+            rates = f"right in {percent(paths.right)} of the hours; guessing {percent(paths.guessing)}"
+            lines.append(f"paths of people from {counts}: {rates}")
     lines += [f"  note: {note}" for note in result.notes]
     print_result(as_json, asdict(result), lines, well=not result.breaks_promise)
     return int(result.breaks_promise)

@@ -89,11 +89,7 @@ def make(source: str, chosen: Any, reading: dict[str, Any], shown: OutputOptions
         promises.promise_in_words(promise.epsilon, promise.delta, rules.unit, manifest.unit_of_protection),
         promises.error_in_words(error, rules.table),
     ]
-    about = {
-        "folder": str(chosen.output),
-        "cells_shown": made.shown_cells,
-        "publishable": manifest.publishable,
-    }
+    about: dict[str, Any] = {"folder": str(chosen.output), "cells_shown": made.shown_cells}
     if ledger is not None:
         balance = ledger.balance()
         about |= {"spent": balance.spent, "budget": balance.budget}
@@ -101,7 +97,8 @@ def make(source: str, chosen: Any, reading: dict[str, Any], shown: OutputOptions
     lines.append(f"{chosen.secret}: the counts before noise; keep it as safe as the raw data")
     if not manifest.publishable:
         lines.append("not for publication: made with a research seed")
-    print_result(shown.as_json, _document(rules, [error], **about), lines)
+    document = _document(rules, [error], publishable=manifest.publishable, **about)
+    print_result(shown.as_json, document, lines)
     return 0
 
 

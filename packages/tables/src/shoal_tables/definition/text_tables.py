@@ -38,29 +38,24 @@ def read_two_columns(
 
 def open_texts(path: Path) -> Any:
     """A CSV file, with its columns as text, or a Parquet file; InputError where a name stands twice."""
-    table = _open(path)
-    if name := repeated([name for name in table.column_names if name]):
-        raise InputError(f"{path} has two columns '{name}'; keep one of them")
-    return table
-
-
-def _open(path: Path) -> Any:
     if not path.is_file():
         raise InputError(f"there is no file {path}; check the path")
     try:
         if path.suffix.lower() in (".parquet", ".pq"):
-            return parquet.ParquetFile(path).read()
-        with path.open("rb") as file:
-            names = file.readline().decode("utf-8-sig").rstrip("\r\n")
-        separator = max(",;\t", key=names.count)
-        as_text = {name.strip('"'): pa.string() for name in names.split(separator)}
-        return csv.read_csv(
-            path,
-            parse_options=csv.ParseOptions(delimiter=separator),
-            convert_options=csv.ConvertOptions(column_types=as_text, strings_can_be_null=False),
-        )
+            table = parquet.ParquetFile(path).read()
+        else:
+            with path.open("rb") as file:
+                names = file.readline().decode("utf-8-sig").rstrip("\r\n")
+            separator = max(",;\t", key=names.count)
+            as_text = {name.strip('"'): pa.string() for name in names.split(separator)}
+            texts = csv.ConvertOptions(column_types=as_text, strings_can_be_null=False)
+            parts = csv.ParseOptions(delimiter=separator)
+            table = csv.read_csv(path, parse_options=parts, convert_options=texts)
     except (OSError, UnicodeDecodeError, pa.ArrowInvalid) as error:
         raise InputError(f"{path.name} cannot be read as a table in CSV or Parquet: {error}") from error
+    if name := repeated([name for name in table.column_names if name]):
+        raise InputError(f"{path} has two columns '{name}'; keep one of them")
+    return table
 
 
 def texts_of(column: Any) -> list[str]:

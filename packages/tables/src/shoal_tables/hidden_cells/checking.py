@@ -119,19 +119,16 @@ class _Block:
                     return
                 self._solve_alone(cell, sign, deadline)
 
-    def _n_open(self) -> int:
-        return sum(int((~reached).sum()) for reached in self.reached.values())
-
     def _solve_together(self, deadline: float) -> None:
         """Push all cells without proof to one end; each solution proves the ends that it reaches."""
-        n, idle = len(self.low), 0
+        n, idle, before = len(self.low), 0, 0
         rng = np.random.default_rng(0)  # any weights do
         while idle < _WITHOUT_GAIN and not self.is_tight.all() and time.monotonic() < deadline:
-            open_before = self._n_open()
             for sign, reached in self.reached.items():
                 if not reached.all():
                     self._run(sign * ~reached * rng.uniform(0.5, 1.5, n), deadline, whole=False)
-            idle = idle + 1 if open_before - self._n_open() <= _FEW else 0
+            proved = sum(int(reached.sum()) for reached in self.reached.values())
+            idle, before = (idle + 1 if proved - before <= _FEW else 0), proved
 
     def _solve_alone(self, cell: int, sign: float, deadline: float) -> None:
         aim = np.zeros(len(self.low))

@@ -118,8 +118,12 @@ def _ranges(path: Path, texts: Sequence[str], rules: Hiding) -> tuple[Floats, Fl
             if below:
                 high[row] = int(below[2]) - (not below[1])
             continue
-        value = _whole(text)
-        if value is None:
+        try:
+            value = float(text)
+            is_whole = 0 <= value <= _LARGEST and value == int(value)
+        except ValueError:
+            is_whole = False
+        if not is_whole:
             raise InputError(
                 f"{path.name}, row {row + 1}: the count is neither a whole number up to {_LARGEST:.0e}, nor "
                 "a mark of a hidden cell (empty, *, x, c, .., <10); of means, give sums"
@@ -128,14 +132,6 @@ def _ranges(path: Path, texts: Sequence[str], rules: Hiding) -> tuple[Floats, Fl
             raise InputError(f"{path.name}, row {row + 1}: the count is no multiple of --rounded-to")
         low[row], high[row] = max(value - rules.reach, 0), value + rules.reach
     return low, high, hidden
-
-
-def _whole(text: str) -> int | None:
-    try:
-        value = float(text)
-    except ValueError:
-        return None
-    return int(value) if 0 <= value <= _LARGEST and value == int(value) else None
 
 
 _MOST_CELLS: Final = 2_000_000
@@ -194,14 +190,12 @@ def system_of(
 ) -> System:
     """Write the rows of one table as ranges of n unknowns and of sums."""
     least, most = hidden_range or (0, np.inf)
-    absent_range = (least, most) if absent == "hidden" else (0, 0)
-    low, high = np.full(n, float(absent_range[0])), np.full(n, float(absent_range[1]))
+    low, high = (np.full(n, float(end)) for end in ((least, most) if absent == "hidden" else (0, 0)))
     shown = np.flatnonzero(table.is_sum & np.isfinite(table.high))
-    for row in np.flatnonzero(~table.is_sum).tolist():
-        cell = int(of_row[row][0])
-        low[cell], high[cell] = table.low[row], table.high[row]
-        if table.hidden[row]:
-            low[cell], high[cell] = max(low[cell], least), min(high[cell], most)
+    leaves = np.flatnonzero(~table.is_sum)
+    cells = np.array([of_row[row][0] for row in leaves.tolist()], dtype=np.int64)
+    low[cells] = np.maximum(table.low, np.where(table.hidden, least, 0))[leaves]
+    high[cells] = np.minimum(table.high, np.where(table.hidden, most, np.inf))[leaves]
     rows = [of_row[row] for row in shown.tolist()]
     indices = np.concatenate([np.zeros(0, dtype=np.int64), *rows])
     ends = np.cumsum([0, *map(len, rows)])

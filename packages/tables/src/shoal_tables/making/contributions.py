@@ -65,8 +65,8 @@ def sequences_of(people: Trajectories, rules: Rules) -> Sequences:
 
 def events_of(rows: Sequences, rules: Rules) -> Events:
     """The events that a table counts; several at one cell and date count once, except trips."""
-    find = {"presence": _presence, "flows": _flows, "dwell": _dwell, "homes": _homes}[rules.table]
-    return find(rows, rules)
+    find = {"presence": _presence, "flows": _flows, "dwell": _dwell, "homes": _homes}
+    return find[rules.table](rows, rules)
 
 
 def _presence(rows: Sequences, rules: Rules) -> Events:

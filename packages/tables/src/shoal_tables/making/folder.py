@@ -108,10 +108,15 @@ def export_table(folder: Path, target: Path, form: str) -> int:
     with staged_folder(target) as staging:
         for name in {Files.MANIFEST, *manifest.files} - {Files.TABLE}:
             shutil.copyfile(folder / name, staging / name)
-        if form == "csv":
-            csv.write_csv(table, staging / terms.EXPORTED["csv"])
+        if form == "omx":
+            _write_omx(table, staging, manifest)
+        elif form == "csv":
+            csv.write_csv(table, staging / terms.EXPORTED[form])
         else:
-            {"omx": _write_omx, "geopackage": _write_geopackage}[form](table, staging, manifest)
+            zones = pq.read_table(staging / Files.ZONES)
+            shapes = np.array(zones["geometry"].to_pylist(), dtype=object)
+            drawn = (zones.select(["zone"]), shapes, manifest.zones.crs)
+            write_layers(staging / terms.EXPORTED[form], {"zones": drawn, "table": (table, None, None)})
         write_json(terms.package_of(staging, manifest, form), staging / Files.PACKAGE)
     return len(table)
 
@@ -136,10 +141,3 @@ def _write_omx(table: pa.Table, staging: Path, manifest: TableManifest) -> None:
                 matrix[apart] = column[:, place]
                 title = f"data/{name} {hours[place]} {days[place]}"
                 file.create_dataset(title, data=matrix, compression="gzip", compression_opts=1)
-
-
-def _write_geopackage(table: pa.Table, staging: Path, manifest: TableManifest) -> None:
-    zones = pq.read_table(staging / Files.ZONES)
-    shapes = np.array(zones["geometry"].to_pylist(), dtype=object)
-    layers = {"zones": (zones.select(["zone"]), shapes, manifest.zones.crs), "table": (table, None, None)}
-    write_layers(staging / terms.EXPORTED["geopackage"], layers)

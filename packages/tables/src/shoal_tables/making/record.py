@@ -23,9 +23,7 @@ MOST_LINES: Final = 150
 def record_page(rules: Rules, manifest: TableManifest, table: pa.Table, balance: Balance | None) -> str:
     """The record as one HTML page that loads nothing."""
     promise, who = manifest.promise, manifest.unit_of_protection
-    error, totals = promises.expected_error(promise), promise.totals
-    things = counted_things(rules.table, who)
-    most = promise.sensitivity if totals is None else totals.most
+    error, things = promises.expected_error(promise), counted_things(rules.table, who)
     drawing = draw_map(rules, promise, table, things)
     return page(
         "table.html.j2",
@@ -42,7 +40,6 @@ def record_page(rules: Rules, manifest: TableManifest, table: pa.Table, balance:
         protected=promises.period_of(rules.unit),
         unit_in_words=promises.unit_in_words(who),
         scale=promises.scale_of(promise),
-        most=most / promise.granularity,
         balance=balance,
     )
 

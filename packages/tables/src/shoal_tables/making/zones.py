@@ -260,18 +260,26 @@ def polygon_zones(path: Path, name_column: str | None = None) -> ZoneSet:
             f"{path} does not name its coordinate system; write it again with one, e.g. EPSG:4326"
         )
     names = _names(path, dict(zip(about["fields"], columns, strict=True)), name_column)
-    _require_polygons(path, shapes)
+    fine = np.isin(shapely.get_type_id(shapes), (3, 6)) & shapely.is_valid(shapes) & ~shapely.is_empty(shapes)
+    if not fine.all():
+        raise InputError(
+            f"zone {int(np.argmin(fine)) + 1} of {path} is no valid polygon; repair it, e.g. with QGIS: "
+            "Fix geometries"
+        )
     _require_apart(path, shapes, names)
     west, south, east, north = shapely.total_bounds(shapes)
     side = np.linspace(0, 1, _SIDE_POINTS)
     lon, lat = transform(about["crs"], WGS84, west + side * (east - west), south + side * (north - south))
     n, crs, digest = len(names), about["crs"], sha256_of(path)
+    parts = shapely.get_parts(shapely.union_all(shapes))
+    holes = sum(int(shapely.get_num_interior_rings(part)) for part in parts)
+    gaps = (f"the zones leave {holes} gaps between them; people there count in no zone",) if holes else ()
     return ZoneSet(
         statement=Zones(kind="polygons", n_zones=n, crs=crs, source=path.name, source_sha256=digest),
         plane=plane_of((lon.min(), lat.min(), lon.max(), lat.max())),
         names=names,
         shapes=shapes,
-        notes=_gaps(shapes),
+        notes=gaps,
     )
 
 
@@ -294,9 +302,8 @@ def cell_zones(path: Path) -> ZoneSet:
         For a table without positions.
     """
     row_of, places = read_cells(Reading(cells=str(path)))
-    rows = np.sort(np.array(list(row_of.values())))
-    name_of = {row: name for name, row in row_of.items()}
-    names, lon, lat = [name_of[row] for row in rows.tolist()], places.lon[rows], places.lat[rows]
+    names, rows = map(list, zip(*sorted(row_of.items(), key=lambda item: item[1]), strict=True))
+    lon, lat = places.lon[rows], places.lat[rows]
     require_zones(len(names), str(path))
     plane = plane_of((lon.min(), lat.min(), lon.max(), lat.max()))
     points = shapely.points(lon, lat)
@@ -369,15 +376,6 @@ def _names(path: Path, columns: dict[str, Any], wanted: str | None) -> tuple[str
     return names
 
 
-def _require_polygons(path: Path, shapes: Any) -> None:
-    fine = np.isin(shapely.get_type_id(shapes), (3, 6)) & shapely.is_valid(shapes) & ~shapely.is_empty(shapes)
-    if not fine.all():
-        raise InputError(
-            f"zone {int(np.argmin(fine)) + 1} of {path} is no valid polygon; repair it, e.g. with QGIS: "
-            "Fix geometries"
-        )
-
-
 def _require_apart(path: Path, shapes: Any, names: Sequence[str]) -> None:
     first, second = shapely.STRtree(shapes).query(shapes, predicate="intersects")
     first, second = first[first < second], second[first < second]
@@ -389,9 +387,3 @@ def _require_apart(path: Path, shapes: Any, names: Sequence[str]) -> None:
             f"zones '{names[first[worst]]}' and '{names[second[worst]]}' of {path} overlap; people there "
             "would count in one of them by chance of the order, so mend the polygons"
         )
-
-
-def _gaps(shapes: Any) -> tuple[str, ...]:
-    union = shapely.union_all(shapes)
-    holes = sum(int(shapely.get_num_interior_rings(part)) for part in shapely.get_parts(union))
-    return (f"the zones leave {holes} gaps between them; people there count in no zone",) if holes else ()

@@ -67,8 +67,11 @@ def _samples(original: Trajectories, manifest: TableManifest, zones: ZoneFile) -
     person = np.repeat(np.arange(original.n_subjects), np.diff(original.offsets))
     local = t + _offset_s(t, manifest.reading.get("time_zone"))
     dates, back = np.unique(local // DAY_S, return_inverse=True)
-    day_of_date = _day_of_date(manifest)
-    day = np.array([day_of_date.get(one, OUTSIDE) for one in dates.tolist()], dtype=np.int64)[back.ravel()]
+    number = {day: place for place, day in enumerate(terms.days_in_order(manifest.day_of))}
+    day_of = {(one - EPOCH).days: number[day] for one, day in manifest.day_of.items()}
+    first, last = ((one - EPOCH).days for one in (manifest.first_day, manifest.last_day))
+    day_of = day_of or dict.fromkeys(range(first, last + 1), 0)  # for homes, each date counts
+    day = np.array([day_of.get(one, OUTSIDE) for one in dates.tolist()], dtype=np.int64)[back.ravel()]
     used = np.flatnonzero(day != OUTSIDE)
     t, person, day, date, minute = (
         column[used] for column in (t, person, day, local // DAY_S, local % DAY_S // 60)
@@ -108,14 +111,6 @@ def _shape(manifest: TableManifest) -> tuple[int, ...]:
 def dates_per_day(manifest: TableManifest) -> list[int]:
     """D, for each day of the cells; 1 for homes, whose cells have no day."""
     return list(Counter(manifest.day_of[one] for one in sorted(manifest.day_of)).values()) or [1]
-
-
-def _day_of_date(manifest: TableManifest) -> dict[int, int]:
-    """The number of the day in which each date counts; for homes 0, on each date of the period."""
-    number = {day: place for place, day in enumerate(terms.days_in_order(manifest.day_of))}
-    stated = {(date - EPOCH).days: number[day] for date, day in manifest.day_of.items()}
-    first, last = (manifest.first_day - EPOCH).days, (manifest.last_day - EPOCH).days
-    return stated or dict.fromkeys(range(first, last + 1), 0)
 
 
 def outer_cells(manifest: TableManifest, zones: ZoneFile) -> Integers:

@@ -124,11 +124,9 @@ def _of_counting(manifest: TableManifest) -> Iterator[Statement]:
     yield overlap, "hours-overlap", "hours overlap or end before they begin; a person would count twice"
     yield "hour" in manifest.columns and not hours, "hours-overlap", "the table has no hours"
     granularity = manifest.promise.granularity
-    yield (
-        granularity % lcm(*dates_per_day(manifest)) or granularity > _FINEST,
-        "granularity-differs",
-        "the granularity is no multiple of the numbers of dates of the days, or too fine to count in",
-    )
+    wrong = granularity % lcm(*dates_per_day(manifest)) or granularity > _FINEST
+    words = "the granularity is no multiple of the numbers of dates of the days, or too fine to count in"
+    yield wrong, "granularity-differs", words
 
 
 def _of_budget(manifest: TableManifest) -> Iterator[Statement]:
