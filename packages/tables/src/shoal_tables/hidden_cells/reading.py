@@ -243,4 +243,4 @@ def _added_up(
     cells = [number[one] for one in itertools.product(*parts) if one in number]
     if not cells:
         raise InputError(f"row {row} is a sum of no cell in the table; name its zones with --nested")
-    return np.array(cells)
+    return np.array(cells, dtype=np.int64)

@@ -60,7 +60,7 @@ def numbers_of(levels: Sequence[Level]) -> pa.Table:
 def file_findings(folder: Path, manifest: TableManifest) -> Iterator[Finding]:
     """Find files that the manifest does not state, and files that changed since it was written."""
     form, nested, weights = of_zones.table_file(folder), manifest.zones.nested, manifest.zones.weights
-    tables = (Files.TABLE, Files.OUTER)[: 1 if nested is None else 2]
+    tables = (Files.TABLE,) if nested is None else (Files.TABLE, Files.OUTER)
     package = () if form == Files.TABLE else (Files.PACKAGE,)
     allowed = {Files.MANIFEST, Files.ZONES, Files.REPORT, form, *tables[1:], *package}
     yield from of_zones.export_findings(folder, manifest)
