@@ -13,6 +13,7 @@ from shoal_tables.making.contributions import events_of, sequences_of, stays_of
 
 pd = pytest.importorskip("pandas")
 gpd = pytest.importorskip("geopandas")
+pytestmark = pytest.mark.kernels
 START = 1_704_067_200  # 2024-01-01
 RADIUS_M, LEAST_S, STEP_S = 200, 900, 60
 UTM = "EPSG:32631"
