@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import shoal
+from shoal.runtime.stubs import homes_in
 
 ROOMS: Final = {
     "io": "Reading",
@@ -35,13 +36,14 @@ FOREIGN: Final = [
 ]
 
 _ALL: Final = frozenset(shoal.__all__)
+_HOME_OF: Final = homes_in(str(shoal.__file__))
 
 
 def rooms() -> dict[str, list[str]]:
     """The public names of each room; an unknown room is an error, so that no name is left out."""
     found: dict[str, list[str]] = {room: [] for room in ROOMS}
     for name in sorted(_ALL - {"__version__"}):
-        found[vars(shoal)["_HOME_OF"][name].removeprefix("shoal.").split(".")[0]].append(name)
+        found[_HOME_OF[name].removeprefix("shoal.").split(".")[0]].append(name)
     return {room: names for room, names in found.items() if names}
 
 
