@@ -137,10 +137,8 @@ def attack(raw: str, folder: Path, seed: int | None, **options: Any) -> int:
             f"  right {percent(game.success)} ({percent(game.low)} to {percent(game.high)}); guessing 50 %; "
             f"{bound}; shows epsilon {game.epsilon:.3g} or more",
         ]
-    lines.append(
-        f"with cells below {threshold} hidden, an erasure tells a count of "
-        f"{percent(result.told_by_threshold)} of people"
-    )
+    told = percent(result.told_by_threshold)
+    lines.append(f"with cells below {threshold} hidden, an erasure tells a count of {told} of people")
     of_exact = f"exact counts with cells below {threshold} hidden"
     for counts, paths in (("these counts", result.paths), (of_exact, result.paths_by_threshold)):
         if paths is not None:

@@ -41,10 +41,10 @@ def plan(chosen: Any, reading: dict[str, Any], shown: OutputOptions) -> int:
         *(promises.error_in_words(error, rules.table) for error in errors),
     ]
     one_trip = promise_of(rules, plans[0], unit_of_protection=EACH_TRIP).bound
-    if one_trip != bound:
+    if one_trip != bound and reading.get("id") is None:
         lines.append(
-            f"where each trip counts as one person, the bound is {one_trip:.3g} instead, and the errors are "
-            f"{bound / one_trip:.3g} times smaller"
+            f"of trips whose people nobody knows, each counts as one person: the bound is {one_trip:.3g} "
+            f"instead, and the errors are {bound / one_trip:.3g} times smaller"
         )
     print_result(shown.as_json, _document(rules, errors), lines)
     return 0

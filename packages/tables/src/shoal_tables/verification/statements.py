@@ -19,7 +19,6 @@ from shoal.model.intake import Reading
 from shoal.model.verdicts import Finding
 from shoal.release_folder.files import require_plain_file
 from shoal.runtime.arrays import Floats
-from shoal.units import percent
 from shoal_tables.definition import manifest as terms
 from shoal_tables.definition.manifest import TableManifest
 from shoal_tables.verification.contributions import dates_per_day
@@ -145,7 +144,7 @@ def _of_budget(manifest: TableManifest) -> Iterator[Statement]:
     words = "the stated epsilon needs a larger delta with this noise"
     yield delta > promise.delta * (1 + 1e-6), "budget-differs", words
     low, high = least_half_width(promise.sigma, terms.COVERAGE)
-    words = f"intervals of {percent(terms.COVERAGE, 0)} need another half_width than stated"
+    words = f"intervals of {100 * terms.COVERAGE:g} % need another half_width than stated"
     yield not low <= promise.half_width <= high, "interval-differs", words
 
 
