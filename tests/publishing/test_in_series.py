@@ -1,7 +1,9 @@
 """Releases of a series: crowds stay, newcomers join, some wait, and a failed release changes nothing."""
 
 import dataclasses
+import errno
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -14,7 +16,7 @@ import pytest
 import shoal
 from command_line import Shoal
 from shoal.errors import ClaimError, InputError, InUseError, MisuseError, NothingLeftError, OutputError
-from shoal.model.intake import Reading
+from shoal.model.intake import Intake, Reading
 from shoal.model.release import Linkage, Release
 from shoal.publishing.in_blocks import InBlocks
 from shoal.publishing.in_series import SeriesOptions
@@ -179,6 +181,120 @@ def test_a_command_killed_at_the_end_counts_as_published(
     assert len(list(state.glob("people-*"))) == 1
 
 
+def renamed(data: shoal.Trajectories, names: dict[str, str], *, as_they_are: bool) -> shoal.Trajectories:
+    ids = np.repeat([names.get(name, name) for name in data.ids], np.diff(data.offsets))
+    return shoal.Trajectories.from_rows(
+        ids.tolist(),
+        data.t,
+        data.x,
+        data.y,
+        grid=data.grid,
+        intake=Intake(rows_read=len(ids), reading=Reading(ids_as_they_are=as_they_are)),
+    )
+
+
+def test_a_few_ids_that_changed_their_form_are_asked_about(tmp_path: Path) -> None:
+    release(tmp_path, week(0), renew=True)
+    with SeriesState.writing(tmp_path / "state") as state:
+        state.erase(["p003"])
+    before = {path.name: path.read_bytes() for path in (tmp_path / "state").iterdir()}
+    names = {"p003": "P003", "p005": "P005", "p007": "p007.0", "p008": " p008"}
+    changed = renamed(week(1, (*EVERYBODY, 12)), names, as_they_are=False)
+    known = "knows 2 in lower case, 1 without '.0' at the end, 1 without blanks or quotes around: a person"
+    with pytest.raises(InputError, match=f"of 5 ids that the series in .* does not know, it {known}"):
+        release(tmp_path, changed)
+    with pytest.raises(InputError, match="it knows 2 in lower case"):
+        release(tmp_path, changed, accept_newcomers=True)
+    with pytest.raises(InputError, match="it knows 1 in lower case: a person"):  # the mark of the erased
+        release(tmp_path, changed, renew=True)
+    assert {path.name: path.read_bytes() for path in (tmp_path / "state").iterdir()} == before
+    others = release(tmp_path, renamed(week(1, (*EVERYBODY, 12)), names, as_they_are=True))
+    assert others.manifest.series is not None
+    assert others.manifest.series.newcomers == 5
+
+
+def test_an_id_in_another_form_is_not_erased_in_silence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    release(tmp_path, week(0), renew=True)
+    state, people = tmp_path / "state", tmp_path / "people.txt"
+    before = {path.name: path.read_bytes() for path in state.iterdir()}
+    for text, fault in {
+        "P003": "nobody was erased: of these ids, the series in .* knows 1 in lower case; write each as in",
+        '"p003"\r\np999': "knows 1 without blanks or quotes around; write each as in the data",
+        "\n": "holds no id; give a file with one id on each line",
+    }.items():
+        people.write_text(text)
+        refused = Shoal(capsys)("series", "erase", state, people)
+        assert refused.code == 2
+        assert re.search(fault, refused.err)
+    assert {path.name: path.read_bytes() for path in state.iterdir()} == before
+    people.write_bytes("p003\r\n".encode("utf-8-sig"))  # as some editors save text
+    assert Shoal(capsys)("series", "erase", state, people).out.startswith("1 person erased")
+
+
+def test_a_release_after_an_unusual_gap_asks_whether_the_state_is_an_old_copy(tmp_path: Path) -> None:
+    release(tmp_path, week(0), renew=True)
+    shutil.copytree(tmp_path / "state", tmp_path / "old")
+    assert release(tmp_path, week(1)).of_series == ()
+    (caution,) = release(tmp_path, week(2), state=tmp_path / "old").of_series
+    assert caution.startswith("no release of the series covers 1970-01-")
+    assert f"if data of that time was published, {tmp_path / 'old'} is an old copy" in caution
+    assert "UTC" in caution
+    assert release(tmp_path, week(4), state=tmp_path / "old").of_series == ()  # a gap as before
+
+
+def test_a_state_of_which_releases_were_removed_is_refused(tmp_path: Path) -> None:
+    for number in range(2):
+        release(tmp_path, week(number), renew=number == 0)
+    path = tmp_path / "state" / "series.json"
+    facts = json.loads(path.read_text())
+    path.write_text(json.dumps(facts | {"releases": facts["releases"][:1]}))
+    with pytest.raises(InputError, match=r"lacks releases that are in .*; restore the folder from a copy"):
+        release(tmp_path, week(2))
+    del facts["releases"]
+    path.write_text(json.dumps(facts))
+    with pytest.raises(InputError, match="cannot be read"):
+        release(tmp_path, week(2))
+
+
+def test_a_state_that_cannot_be_written_is_refused_before_the_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    release(tmp_path, week(0), renew=True)
+
+    def read_only(*_: object, **__: object) -> None:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("shoal.series.state.os.access", lambda *_: False)
+        patched.setattr("shoal.series.state.pq.read_table", read_only)
+        with pytest.raises(OutputError, match=r"cannot write in .*state, which this command changes"):
+            release(tmp_path, week(1))
+    with monkeypatch.context() as patched, SeriesState.writing(tmp_path / "state") as state:
+        patched.setattr("shoal.runtime.staging.os.open", read_only)
+        patched.setattr("pathlib.Path.unlink", read_only)
+        with pytest.raises(OutputError, match="the file system is read-only"):
+            state.erase(["p003"])
+
+
+def test_a_state_is_read_without_a_file_object_of_python(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For threads of Arrow that still hold one may abort a process that ends at once."""
+    release(tmp_path, week(0), renew=True)
+    sources: list[object] = []
+    original = pq.read_table
+
+    def recorded(source: object, *arguments: object, **options: object) -> pa.Table:
+        sources.append(source)
+        return original(source, *arguments, **options)
+
+    monkeypatch.setattr("shoal.series.state.pq.read_table", recorded)
+    SeriesState.read(tmp_path / "state")
+    assert [type(source) for source in sources] == [pa.BufferReader]
+
+
 def test_a_person_who_was_erased_stays_out_of_all_later_releases(tmp_path: Path) -> None:
     releases = [release(tmp_path, week(0), renew=True)]
     before = SeriesState.read(tmp_path / "state").members
@@ -287,6 +403,7 @@ def test_a_command_stopped_after_the_release_has_its_name_is_in_the_state(
             release(tmp_path, week(1))
     assert (tmp_path / "release1").is_dir()
     assert len(SeriesState.read(tmp_path / "state").releases) == 2
+    assert len(list((tmp_path / "state").iterdir())) == 2  # without the table of before
 
 
 def test_two_commands_do_not_work_in_one_state(tmp_path: Path) -> None:
@@ -330,7 +447,7 @@ def test_what_cannot_go_on_is_refused_and_says_what_to_do(tmp_path: Path) -> Non
     with pytest.raises(MisuseError, match="only 2 of 8 people are in the series"):
         release(tmp_path, week(3, (10, 11, 13, 14, 15, 16, 17, 18)))
     capitals = dataclasses.replace(week(3), ids=tuple(name.upper() for name in week(3).ids))
-    with pytest.raises(MisuseError, match=r"Of the first 12, 12 are there in lower case\. If ids changed"):
+    with pytest.raises(MisuseError, match=r"Of the others, it knows 12 in lower case\. If ids changed"):
         release(tmp_path, capitals)
     for method in (shoal.StaticGeneralization(k=3), shoal.Glove(k=3, omit_at_most=0.1)):
         with pytest.raises(MisuseError, match="keeps crowds of method glove together"):

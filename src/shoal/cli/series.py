@@ -67,9 +67,11 @@ def erase(state: Path, people: Path, **options: Any) -> int:
     from shoal.series.state import SeriesState
 
     try:
-        ids = [line for line in people.read_text(encoding="utf-8").splitlines() if line]
+        ids = [line for line in people.read_text(encoding="utf-8-sig").splitlines() if line]
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{people} cannot be read as text; give a file with one id on each line") from error
+    if not ids:
+        raise InputError(f"{people} holds no id; give a file with one id on each line")
     with SeriesState.writing(state) as opened:
         erased = opened.erase(ids)
     missing = len(set(ids)) - erased

@@ -1,9 +1,10 @@
 """The next release of a series: who is in which crowd, who waits, and the state after it (docs/series.md)."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import compress, pairwise
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -20,12 +21,12 @@ from shoal.model.population import Population
 from shoal.model.release import Release, Released, SeriesPlace
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.argument_types import typed
-from shoal.runtime.arrays import Integers
+from shoal.runtime.arrays import Flags, Integers
 from shoal.runtime.checkpoint import parts_folder
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.series.attendance import count_companions, may_appear, with_release
-from shoal.series.state import Members, PeriodRelease, SeriesState
+from shoal.series.state import Members, PeriodRelease, SeriesState, forms_in_words
 from shoal.units import counted
 
 AnyRelease = TypeVar("AnyRelease", bound=Release)
@@ -36,14 +37,7 @@ ALL_WAIT: Final = (
     "the data is complete, or choose crowds anew with --renew"
 )
 _SAME_PEOPLE: Final = 0.5  # of the people of the last release, or of the data if they are fewer
-_NOT_SAMPLED: Final = 1000  # ids that are tried in other forms
-_FORMS: Final[dict[str, Callable[[str], str]]] = {
-    "in lower case": str.lower,
-    "in upper case": str.upper,
-    "without zeros in front": lambda name: name.lstrip("0"),
-    "without a plus sign": lambda name: name.lstrip("+"),
-    "without '.0' at the end": lambda name: name.removesuffix(".0"),
-}
+_MAY_HOLD_A_RELEASE: Final = 0.5  # of the length of the last one
 
 
 @typed
@@ -135,6 +129,12 @@ class SeriesRelease:
                 "a new series begins: the promise does not cover its releases together with "
                 f"{counted(before, 'release')} before it, and people can be joined between them"
             )
+        if self._gap is not None:
+            told.append(
+                f"no release of the series covers {_period(*self._gap)}: if data of that time was published, "
+                f"{self.options.state} is an old copy. Then do not publish this release, for the promise "
+                "does not cover both; restore the latest copy, and make it again"
+            )
         if self._erased:
             told.append(
                 f"left out because they were erased: {counted(self._erased, 'person', 'people')} of this "
@@ -147,8 +147,9 @@ class SeriesRelease:
         members, names = self.state.members, self.state.names_of(people.ids)
         self._period = first_s, end_s
         self._require_later(first_s, end_s)
+        self._gap = self._unusual_gap(first_s)
         rows, erased = members.places_of(names), self.state.are_erased(names)
-        self._require_same_people(people.ids, int(np.count_nonzero((rows >= 0) | erased)))
+        self._require_same_people(people, (rows >= 0) | erased)
         crowd_of = np.where(erased, WAITING, NEWCOMER)
         before = np.flatnonzero(rows >= 0)
         crowd = members.crowd[rows[before]]
@@ -246,36 +247,42 @@ class SeriesRelease:
                 continue
             how = "is before" if end_s <= release.first_s else "overlaps"
             raise InputError(
-                f"this data, {_moment(first_s)} to {_moment(end_s)}, {how} release {number} of the series, "
-                f"{_moment(release.first_s)} to {_moment(release.end_s)}; give data of a later period, "
-                "without the time that was published"
+                f"this data, {_period(first_s, end_s)}, {how} release {number} of the series, "
+                f"{_period(release.first_s, release.end_s)}; give data of a later period, without the time "
+                "that was published"
             )
 
-    def _require_same_people(self, ids: Sequence[str], recognized: int) -> None:
-        if not self.state.releases or self.options.accept_newcomers:
-            return
-        expected = min(len(ids), self.state.releases[-1].people)
-        if recognized >= _SAME_PEOPLE * expected:
-            return
-        some = ids[:_NOT_SAMPLED]
-        places_of, names_of = self.state.members.places_of, self.state.names_of
-        hits = {
-            form: int((places_of(names_of([change(name) for name in some])) >= 0).sum())
-            for form, change in _FORMS.items()
-        }
-        best = max(hits, key=hits.__getitem__)
-        hint = (
-            f" Of the first {len(some):,}, {hits[best]:,} are there {best}."
-            if hits[best] > _SAME_PEOPLE * len(some)
-            else ""
-        )
-        raise MisuseError(
-            f"only {recognized:,} of {len(ids):,} people are in the series in {self.options.state}, so "
-            f"almost every crowd would be new.{hint} If ids changed their form or hash, give them as before; "
-            "if this is the state of other people, name the right one; if these are truly new people, say "
-            "--accept-newcomers"
-        )
+    def _unusual_gap(self, first_s: float) -> tuple[float, float] | None:
+        """The time before this data, if a release may lie in it and no such gap was there before."""
+        releases = self.state.releases
+        if not releases:
+            return None
+        last = releases[-1]
+        gap_s = first_s - last.end_s
+        usual_s = max((later.first_s - one.end_s for one, later in pairwise(releases)), default=0.0)
+        is_unusual = gap_s > usual_s and gap_s >= _MAY_HOLD_A_RELEASE * (last.end_s - last.first_s)
+        return (last.end_s, first_s) if is_unusual else None
+
+    def _require_same_people(self, people: Population, known: Flags) -> None:
+        recognized, n = int(np.count_nonzero(known)), people.n_subjects
+        forms = self.state.known_otherwise(list(compress(people.ids, ~known)))
+        expected = min(n, self.state.releases[-1].people) if self.state.releases else 0
+        if recognized < _SAME_PEOPLE * expected and not self.options.accept_newcomers:
+            hint = f" Of the others, it knows {forms_in_words(forms)}." if forms else ""
+            raise MisuseError(
+                f"only {recognized:,} of {n:,} people are in the series in {self.options.state}, so almost "
+                f"every crowd would be new.{hint} If ids changed their form or hash, give them as before; if "
+                "this is the state of other people, name the right one; if these are truly new people, say "
+                "--accept-newcomers"
+            )
+        if forms and not people.intake.reading.ids_as_they_are:
+            raise InputError(
+                f"of {counted(n - recognized, 'id')} that the series in {self.options.state} does not know, "
+                f"it knows {forms_in_words(forms)}: a person with two ids would be in two crowds. Give ids "
+                "as before, or say with --ids-as-they-are that they are other people"
+            )
 
 
-def _moment(time_s: float) -> str:
-    return f"{datetime.fromtimestamp(time_s, UTC):%Y-%m-%d %H:%M}"
+def _period(first_s: float, end_s: float) -> str:
+    first, end = (f"{datetime.fromtimestamp(time_s, UTC):%Y-%m-%d %H:%M}" for time_s in (first_s, end_s))
+    return f"{first} to {end} UTC"

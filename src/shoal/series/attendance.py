@@ -52,6 +52,13 @@ def with_release(attended: Attended, appears: Flags, number: int) -> Attended:
     return wide
 
 
+def has_later(attended: Attended, number: int) -> bool:
+    """Whether somebody was in release ``number``, from 0, or in a later one."""
+    later = attended[:, number // _WORD :].copy()
+    later[:, :1] >>= np.uint64(number % _WORD)
+    return bool(later.any())
+
+
 def _accompany(attended: Attended) -> npt.NDArray[np.bool_]:
     # [n, n] whether the second was in all releases of the first
     absences = attended[:, None] & ~attended[None]

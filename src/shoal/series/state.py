@@ -8,11 +8,14 @@ then counts as published, which breaks no promise, and its period may be publish
 
 import hashlib
 import io
+import os
 import secrets
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import compress
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -22,17 +25,29 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from shoal.errors import InputError
+from shoal.errors import InputError, OutputError
 from shoal.runtime.arrays import Flags, Integers
 from shoal.runtime.checkpoint import locked_folder
 from shoal.runtime.files import sha256_of
 from shoal.runtime.staging import explain_write_errors, write_private
-from shoal.series.attendance import Attended, count_companions
+from shoal.series.attendance import Attended, count_companions, has_later
 
 FACTS_FILE: Final = "series.json"
 _NEXT: Final = "next.json"
 _NAME_BYTES: Final = 16
 _STRICT: Final = ConfigDict(extra="forbid", strict=True, frozen=True)
+_FORMS: Final[dict[str, Callable[[str], str]]] = {
+    "in lower case": str.lower,
+    "in upper case": str.upper,
+    "without zeros in front": lambda name: name.lstrip("0"),
+    "with a zero in front": lambda name: f"0{name}",
+    "with two zeros in front": lambda name: f"00{name}",
+    "without a plus sign": lambda name: name.lstrip("+"),
+    "with a plus sign": lambda name: f"+{name}",
+    "without '.0' at the end": lambda name: name.removesuffix(".0"),
+    "with '.0' at the end": lambda name: f"{name}.0",
+    "without blanks or quotes around": lambda name: name.strip(" \t\"'"),
+}
 
 Names = npt.NDArray[np.bytes_]
 
@@ -63,9 +78,9 @@ class SeriesFacts(BaseModel):
     version: Literal[1, 2] = 2
     k: int
     salt: str
-    table: str = ""
-    table_sha256: str = ""
-    releases: tuple[PeriodRelease, ...] = ()
+    table: str
+    table_sha256: str
+    releases: tuple[PeriodRelease, ...]
     erased: tuple[str, ...] = ()  # salted names, in hexadecimal; of all series of this state
 
 
@@ -109,7 +124,8 @@ class SeriesState:
             content = table.read_bytes()
             if hashlib.sha256(content).hexdigest() != facts.table_sha256:
                 raise ValueError("another digest")
-            columns = pq.read_table(io.BytesIO(content))
+            # with a file object of Python, Arrow's threads may abort a process that ends at once
+            columns = pq.read_table(pa.BufferReader(content))
             members = Members(
                 names=np.array(columns["name"].to_pylist(), dtype=f"S{_NAME_BYTES}"),
                 crowd=columns["crowd"].to_numpy(),
@@ -121,7 +137,12 @@ class SeriesState:
             raise InputError(
                 f"{table} is missing or damaged; restore the folder from a copy, or begin anew with --renew"
             ) from error
-        return cls(folder, facts, members)
+        state = cls(folder, facts, members)
+        if has_later(members.attended, len(state.releases)):
+            raise InputError(
+                f"{folder / FACTS_FILE} lacks releases that are in {table}; restore the folder from a copy"
+            )
+        return state
 
     @classmethod
     @contextmanager
@@ -134,6 +155,8 @@ class SeriesState:
         if not renew:
             require_series(folder)
         with locked_folder(folder, "and run the same command again"):
+            if not os.access(folder, os.W_OK):  # found now, and not after the work
+                raise OutputError(f"cannot write in {folder}, which this command changes; make it writable")
             _finish_interrupted(folder)
             state = cls._renewed(folder, k) if renew else cls.read(folder)
             before = state.facts.table
@@ -142,11 +165,12 @@ class SeriesState:
             except BaseException:
                 if _is_written(folder):  # interrupted after the release got its name
                     (folder / _NEXT).replace(folder / FACTS_FILE)
+                    _remove_tables(folder, but=state.facts.table)
                     raise
-                (folder / _NEXT).unlink(missing_ok=True)
-                _remove_tables(folder, but=before)
-                if not existed:
-                    with suppress(OSError):
+                with suppress(OSError):  # what stays does no harm: the next command removes it
+                    (folder / _NEXT).unlink(missing_ok=True)
+                    _remove_tables(folder, but=before)
+                    if not existed:
                         folder.rmdir()
                 raise
             with suppress(OSError):  # otherwise the next command does it
@@ -158,7 +182,7 @@ class SeriesState:
         if (folder / FACTS_FILE).exists():  # its salt stays, as erased people are known by it
             facts = _read_facts(folder / FACTS_FILE).model_copy(update={"k": k})
         else:
-            facts = SeriesFacts(k=k, salt=secrets.token_hex(32))
+            facts = SeriesFacts(k=k, salt=secrets.token_hex(32), table="", table_sha256="", releases=())
         return cls(folder, facts, Members.empty())
 
     @property
@@ -185,8 +209,29 @@ class SeriesState:
         marks = np.array([bytes.fromhex(mark) for mark in self.facts.erased], dtype=names.dtype)
         return np.isin(names, marks)
 
+    def are_known(self, names: Names) -> Flags:
+        """[n] whether each is of the current series or was erased, of salted names."""
+        return (self.members.places_of(names) >= 0) | self.are_erased(names)
+
+    def known_otherwise(self, ids: Sequence[str]) -> Counter[str]:
+        """How many ids are not known as they are, but in another form, by form."""
+        found: Counter[str] = Counter()
+        if not self.facts.erased and not len(self.members.names):
+            return found
+        unknown = list(compress(ids, ~self.are_known(self.names_of(ids))))
+        for form, change in _FORMS.items():
+            known = self.are_known(self.names_of([change(name) for name in unknown]))
+            found[form] = int(np.count_nonzero(known))
+            unknown = list(compress(unknown, ~known))
+        return +found
+
     def erase(self, ids: Sequence[str]) -> int:
         """Stage the state without these people and a mark of each, so that none comes back; how many were."""
+        if forms := self.known_otherwise(ids):
+            raise InputError(
+                f"nobody was erased: of these ids, the series in {self.folder} knows "
+                f"{forms_in_words(forms)}; write each as in the data"
+            )
         members, names = self.members, self.names_of(ids)
         rows = members.places_of(names)
         marks = {*self.facts.erased, *(name.hex() for name in names.tolist())}
@@ -217,6 +262,11 @@ class SeriesState:
         }
         self.members, self.facts = members, self.facts.model_copy(update=update)
         write_private(self.folder / _NEXT, self.facts.model_dump_json(indent=1))
+
+
+def forms_in_words(forms: Counter[str]) -> str:
+    """Such as "2 in lower case, 1 without zeros in front"."""
+    return ", ".join(f"{n:,} {form}" for form, n in forms.most_common())
 
 
 def require_series(folder: Path) -> None:
