@@ -20,6 +20,7 @@ from shoal.cli.release import anonymize
 from shoal.errors import InputError
 from shoal.io import read
 from shoal.model.trajectories import digest_of_data
+from shoal.release_folder.manifest import SeriesJson, read_manifest
 from shoal.runtime.files import sha256_of
 from shoal_desk import pdf
 from shoal_desk.commands import record_plan
@@ -296,6 +297,28 @@ def test_the_record_is_a_command_like_every_other(
     assert "outside the release folder" in inside.err
     unknown = shoal(*arguments, "--recipient", "moon")
     assert (unknown.code, "is no recipient" in unknown.err) == (2, True)
+
+
+def test_the_record_of_a_series_asks_for_attacks_with_all_earlier_releases(
+    released: Visitor, work: Work, shoal: Shoal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert work.record is not None
+    arguments = work.record.plan.commands[0].arguments()
+    found = json.loads(Path(arguments[arguments.index("--attacks") + 1]).read_text())
+    place = SeriesJson(series=1, number=3, waiting=0, newcomers=0, crowds=1)
+    monkeypatch.setattr(
+        "shoal_desk.record.read_manifest",
+        lambda folder: read_manifest(folder).model_copy(update={"series": place}),
+    )
+    asked = {}
+    for n in (0, 1, 2):
+        releases = [found["release_sha256"], *(f"{other:064x}" for other in range(n))]
+        attacks, page = tmp_path / f"attacks{n}.json", tmp_path / f"record{n}.html"
+        attacks.write_text(json.dumps(found | {"together": {"releases": releases, "attacks": []}}))
+        made = shoal(*arguments[:-1], page, "--attacks", attacks)
+        assert made.code == 0, made.err
+        asked[n] = "this is release 3 of a series: attack it together with all" in page.read_text()
+    assert asked == {0: True, 1: True, 2: False}
 
 
 def won(found: Any) -> dict[str, Any]:
