@@ -31,6 +31,21 @@ def test_files_behind_a_link_to_a_folder_are_read(tmp_path: Path) -> None:
     assert list(read(calls).ids) == ["a", "b"]
 
 
+def test_files_that_are_left_out_are_counted(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(HEADER + row("a"))
+    for name in ("~$a.xlsx", ".~lock.a.csv#", "a.dbf", "Thumbs.db", "README.md", "_delta.crc"):
+        (tmp_path / name).write_bytes(b"\5")
+    assert not any("reads" in note for note in read(tmp_path).intake.notes)
+    (tmp_path / "_b.csv").write_text(HEADER + row("b"))
+    left = "with _ before the name, or of no format that shoal reads"
+    assert f"left out: 1 file {left} (.csv)" in read(tmp_path).intake.notes
+    (tmp_path / "b.csv.bak").write_text(HEADER + row("b"))
+    (tmp_path / "bob").write_text(HEADER + row("b"))
+    got = read(tmp_path)
+    assert got.ids == ("a",)
+    assert f"left out: 3 files {left} (.bak, .csv, without an ending)" in got.intake.notes
+
+
 def test_a_link_that_leads_nowhere_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text(HEADER + row("a"))
     (tmp_path / "b.csv").symlink_to("gone.csv")

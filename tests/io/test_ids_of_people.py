@@ -78,6 +78,10 @@ SPELLINGS = {
     "zeros in an address": ("192.168.001.010", "192.168.1.10"),
     "an address in full": ("2001:db8::1", "2001:0DB8:0:0:0:0:0:1"),
     "an address of version 4 in 6": ("::ffff:192.0.2.1", "192.0.2.1"),
+    "a number without its country": ("+1 (415) 555-0130", "415-555-0130"), "a point": ("anna", "anna."),
+    "letters spelled out": ("Müller1", "Mueller1"), "a plus": ("anna lee", "anna+lee"),
+    "an exponent of Fortran": ("100", "0.100D+03"), "UTF-8 as on a console": ("Jürgen", "J├╝rgen"),
+    "UTF-8 as on a Macintosh": ("Jürgen", "J√ºrgen"),
     "a UUID of Python": (
         "550e8400-e29b-41d4-a716-446655440000", "UUID('550e8400-e29b-41d4-a716-446655440000')"),
 }  # fmt: skip
@@ -181,6 +185,9 @@ NOBODY = [
     "Anonymous", "Unknown User", r"\\N", r"N\A", "undef", "missing value", "\u200b", "unbekannt",
     "k.A.", "不明", "#WERT!", "#BEZUG!", "#NV", "#¿NOMBRE?", "unset", "NOT_SET", "no_user", "UNKN", "(leer)",
     "keine Angabe", "vide", "sin id", "n.d.", "s/n", "NA_integer_", "pd.NA", "NULL::varchar", "Infinity",
+    "N.A", "DBNull", "NA()", ".a", "unspecified", "opted-out", "Prefer not to say", "non renseigné",
+    "sans objet", "não informado", "sem dados", "geen", "saknas", "brak", "fehlt", "н/д", "не указано",
+    "データなし", "未設定", "无", "不详", "空值", "알 수 없음",
     "[REDACTED]", "[deleted]", "Deleted User", "нет данных", "없음",
     "ffffffff-ffff-ffff-ffff-ffffffffffff", "FF:FF:FF:FF:FF:FF",
     "00000000-0000-0000-0000-000000000000", "000000000000000", "00:00:00:00:00:00", "02:00:00:00:00:00",
@@ -195,7 +202,12 @@ def test_texts_for_no_value_are_nobody() -> None:
 
 
 def test_names_that_begin_like_them_are_people() -> None:
-    assert read(calls(["Nancy", "Nil Yalter", "Noneman", "0", "na1", "nullx", "😀"])).n_subjects == 7
+    assert (
+        read(
+            calls(["Nancy", "Nil Yalter", "Noneman", "0", "na1", "nullx", "😀", "a.", "Ohnesorg"])
+        ).n_subjects
+        == 9
+    )
 
 
 def homes(shared: Any, among: Sequence[Any], *, every: int = 3, apart: float = 0.2) -> pa.Table:

@@ -90,7 +90,11 @@ def test_numbers_near_zero_suggest_nothing_and_others_every_plane_that_fits() ->
         "EPSG:3844",
         "EPSG:5186",
         "EPSG:5181",
+        "EPSG:326NN",
     ]  # in Great Britain this is sea
+    assert several["EPSG:326NN"] == "--crs EPSG:326NN (zone NN of UTM, at 3.6 N)"
+    south = likely_planes(330_000, 7_390_000, 332_000, 7_395_000)  # Sao Paulo
+    assert south["EPSG:327NN"] == "--crs EPSG:327NN (zone NN of UTM, at 23.6 S)"
     assert several["EPSG:28992"] == "--crs EPSG:28992 (the Netherlands (RD), at 51.8 N 6.4 E)"
     assert likely_planes(530_000, 180_000, 532_000, 183_000).keys() >= {"EPSG:27700"}  # London
 

@@ -178,6 +178,11 @@ def planar(**columns: list[Any]) -> pa.Table:
         ("zone", [30, 31]),
         ("utmzone", ["31 T", "32 U"]),
         ("grid_zone", ["31U", "32U"]),
+        ("sector", ["31U", "32U"]),
+        ("coord_system", ["UTM 31N", "UTM 32N"]),
+        ("projection", ["EPSG:32631", "EPSG:32632"]),
+        ("spatial_ref", ["EPSG:32631", "EPSG:32632"]),
+        ("Bezugssystem", ["ETRS89/UTM31", "ETRS89/UTM32"]),
     ],
 )
 def test_planes_of_several_zones_are_not_mixed(name: str, values: list[Any]) -> None:
@@ -185,6 +190,24 @@ def test_planes_of_several_zones_are_not_mixed(name: str, values: list[Any]) -> 
     assert "of several planes" in refusal(mixed)
     assert "of several planes" in refusal(mixed, crs="EPSG:32631")
     assert read(mixed, crs="local").crs is None
+
+
+@pytest.mark.parametrize("name", ["grid_square", "mgrs_100k", "OS square", "letters"])
+def test_coordinates_within_the_squares_of_a_grid_are_refused(name: str) -> None:
+    within = planar(**{name: ["DQ", "EQ"]})
+    assert "within the squares of a grid" in refusal(within)
+    assert "within the squares of a grid" in refusal(within, crs="EPSG:32631")
+    assert read(within, crs="local").crs is None
+    assert read(planar(**{name: ["north", "south"]})).n_samples == 2
+
+
+@pytest.mark.parametrize("datum", ["GCJ-02", "bd09ll", "NAD27", "ED50"])
+def test_degrees_of_another_datum_are_refused(datum: str) -> None:
+    for name in ("datum", "coord_type", "geodetic datum"):
+        assert f"says that positions are of {datum}" in refusal(
+            table(lat=[31.2, 31.3], lon=[121.4, 121.5], **{name: ["WGS84", datum]})
+        )
+        assert read(table(lat=[31.2, 31.3], lon=[121.4, 121.5], **{name: ["WGS84", "NAD83"]})).n_samples == 2
 
 
 def test_a_single_zone_is_asked_about_and_the_answer_is_the_right_place() -> None:
@@ -403,6 +426,9 @@ def test_dates_without_a_time_of_day_are_told() -> None:
         ([739_373.5, 739_373.6], "which are days of MATLAB"),
         ([2023, 2024], "which are years"),
         ([45_413.5, 45_413.6], "days of a spreadsheet"),
+        ([476_262.25, 476_263.5], "may be hours since 1970; give --time-unit 1h"),
+        ([19_844.25, 19_844.5], "may be days since 1970; give --time-unit 1d"),
+        ([2024.33, 2024.34], "may be years"),
     ],
 )
 def test_numbers_that_count_from_other_years(numbers: list[float], words: str) -> None:
@@ -573,6 +599,13 @@ def test_longitudes_beyond_180() -> None:
         ("EPSG:28992", 52.37, 4.9),
         ("EPSG:2154", 48.86, 2.35),
         ("EPSG:3006", 59.3, 18.0),
+        ("EPSG:3034", 50.08, 14.43),
+        ("EPSG:5070", 39.1, -94.6),
+        ("EPSG:3057", 64.15, -21.94),
+        ("EPSG:4549", 31.23, 121.47),
+        ("EPSG:28407", 55.75, 37.62),
+        ("EPSG:7755", 28.61, 77.2),
+        ("EPSG:5254", 41.01, 28.98),
     ],
 )
 def test_each_plane_is_guessed_with_its_place(crs: str, lat: float, lon: float) -> None:
@@ -595,7 +628,12 @@ def test_each_plane_is_guessed_with_its_place(crs: str, lat: float, lon: float) 
         ("hemisphere_lat", "hemisphere_lon", ("southern", "western")),
         ("lat_sgn", "lon_mult", ("-", "-1")), ("lat_is_negative", "is_negative_lon", ("TRUE", "Y")),
         ("is_north", "eastern", ("false", "0")), ("quadrant", "note", ("SW", "")),
-        ("hemisphere", "a", ("SW", "")),
+        ("hemisphere", "a", ("SW", "")), ("hemisphere", "hemispheres", ("S/W", "S/W")),
+        ("полушарие ш", "полушарие д", ("ю.ш.", "з.д.")), ("南北", "東西", ("南緯", "西経")),
+        ("纬度半球", "经度半球", ("南", "西")),
+        ("nord_syd", "ost_vast", ("Syd", "Väst")), ("Unnamed: 3", "Unnamed: 5", ("S", "W")),
+        ("lat_region", "lon_region", ("Southern Hemisphere", "Western Hemisphere")),
+        ("GPSLatitudeRef", "GPSLongitudeRef", ("South latitude", "West longitude")),
     ],
 )  # fmt: skip
 def test_hemispheres_by_names_and_words_of_more_programs(
@@ -613,6 +651,7 @@ def test_hemispheres_by_names_and_words_of_more_programs(
 def test_a_hemisphere_of_one_coordinate_turns_no_other() -> None:
     assert degrees(table(lat=[22.9] * 2, lon=[43.2] * 2, hemisphere=["S"] * 2)) == [(-22.9, 43.2)] * 2
     assert "write E and W there" in refusal(table(lat=[48.0] * 2, lon=[2.0] * 2, lon_dir=["1", "1"]))
+    assert "write N and S there" in refusal(table(lat=[48.0] * 2, lon=[2.0] * 2, lat_hemisphere_code=[1, 1]))
     bus = table(lat=[22.9] * 2, lon=[43.2] * 2, speed=[7, 8], d=["S"] * 2)
     assert degrees(bus) == [(22.9, 43.2)] * 2  # it goes to the south
 

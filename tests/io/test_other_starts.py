@@ -64,6 +64,14 @@ def test_latitudes_from_the_pole() -> None:
     assert "from a pole" in refusal(named, lat="colat", lon="lon")
 
 
+def test_differences_from_another_place_are_no_positions() -> None:
+    near = {"lat": 0.05 + np.arange(N) / 1000, "lon": 0.03 + np.arange(N) / 1000}
+    assert "within a degree of 0 N 0 E" in refusal(table(**near))
+    assert any("within a degree" in note for note in read(table(**near), lat="lat").intake.notes)
+    boats = table(**near).rename_columns({"id": "mmsi"})
+    assert read(boats).n_samples == N
+
+
 def test_boats_and_known_layouts_are_at_sea() -> None:
     at_sea = {"lat": 54.2 + np.arange(N) / 1000, "lon": 2.68 + np.arange(N) / 1000}
     assert "taken as grads" in refusal(table(**at_sea))

@@ -49,7 +49,9 @@ def question(source: object, **settings: Any) -> str:
 IDS = [
     "rider_id", "riderId", "RIDER ID", "mail", "e-mail", "user_id.$uuid", "owner.email",
     "phone_number", "customerid", "vehicleName", "asset_id", "uuid", "guid", "anonymous_id", "plate",
-    "fahrer_nr",
+    "fahrer_nr", "participant_code", "Nutzerkennung", "account.handle", "cust_no", "Gerät", "appareil",
+    "passager", "motorista", "kierowca", "водитель", "телефон", "会員番号", "车牌号", "手机号", "ユーザーID",
+    "차량번호", "personnelNumber",
     "trip_id", "sensorId", "name", "tid", "user.name", "hash", "flight", "_id.$oid",
 ]  # fmt: skip
 
@@ -77,7 +79,8 @@ def test_columns_that_look_like_ids_are_a_question(tmp_path: Path, column: str, 
         "mode",
         "stationName", "country", "wifi", "accuracy", "rideable_type", "member_casual", "VendorID",
         "route_id",
-        "start_station_id", "import_id", "track_id", "segment_id", "message.id",
+        "start_station_id", "import_id", "track_id", "segment_id", "message.id", "is_mobile", "has_driver",
+        "postal_code", "country_code",
     ],
 )  # fmt: skip
 def test_other_columns_are_no_question(tmp_path: Path, column: str) -> None:
@@ -189,7 +192,8 @@ def table(path: Path, header: str, *, people: int = 3, rows: int = 4) -> Path:
         ("device,username|iPhone 12,p{k}", "several people may use what column 'device'", "username", 3),
         ("vehicle,driver|v{k},p{k}", "and driver looks like ids", "vehicle", 3),
         ("user,tag|member,p{k}", "as if several had one id, and tag looks like ids", "tag", 3),
-        ("household_id,person_id|{k},1", "household_id looks like ids", "person_id", 1),
+        ("household_id,person_id|{k},1", "stands in several 'household_id'", "person_id", 1),
+        ("vehicle,conducteur|v{k},p{k}", "and conducteur looks like ids", "vehicle", 3),
         ("trajectory_id,agent|{n},p{k}", "may number rows or trips, and agent", "agent", 3),
     ],
 )
@@ -199,6 +203,49 @@ def test_one_id_of_several_people_and_ids_of_rows(
     path = table(tmp_path / "x.csv", header)
     assert asked in question(path)
     assert read(path, id=answer).n_subjects == people
+
+
+def test_people_who_are_counted_within_households_are_asked_about(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    days = [f"{home},{person},2024-05-0{home}T12:00:00Z,48.85,2.35" for home in (1, 2) for person in (1, 2)]
+    path.write_text("\n".join(["household,person,t,lat,lon", *days]) + "\n")
+    assert "one 'person' of x.csv stands in several 'household'" in question(path)
+    with pytest.raises(InputError, match="stands in several 'household'"):
+        store_people(path, Reading(), tmp_path / "people", Run())
+    assert read(path, id="person").n_subjects == 2
+    path.write_text(
+        "\n".join(["household,person,t,lat,lon", *days]).replace("2,1,", "2,3,").replace("2,2,", "2,4,")
+    )
+    assert read(path).n_subjects == 4
+
+
+def test_rows_without_an_id_beside_another_column_of_people(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    rows = [
+        {("rider" if k % 2 else "user_id"): f"u{k}", "t": NOON_S + 60 * i, "lat": 48.85, "lon": 2.35}
+        for k in range(6)
+        for i in range(4)
+    ]
+    path.write_text("\n".join(map(json.dumps, rows)))
+    message = question(path)
+    assert "12 of 24 rows have no id" in message
+    assert "rider looks like ids" in message
+    assert read(path, id="user_id").n_subjects == 3
+
+
+@pytest.mark.parametrize(
+    "name", ["{day}.gpx", "ann-{day}.gpx", "{day}T0600_ride.gpx", "ann_{day}_061500.gpx"]
+)
+def test_files_of_one_person_s_days_are_asked_about(tmp_path: Path, name: str) -> None:
+    for day in ("2024-05-01", "2024-05-02"):
+        path = tmp_path / "ann" / name.format(day=day)
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(GPX.replace("2024-05-01", day))
+    assert "differ by dates alone, as those of one person's days do" in question(tmp_path)
+    assert read(tmp_path, person="folder", lose_people=True).ids == ("ann",)
+    assert read(tmp_path, id="file", lose_people=True).n_subjects == 2
+    path.rename(path.with_name(f"ben{path.name}"))
+    assert read(tmp_path, lose_people=True).n_subjects == 2
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,14 @@
 """The state of a reading: decisions about columns and units, and counts."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from shoal.errors import InputError
 from shoal.io import cleaning
@@ -18,10 +19,10 @@ from shoal.io.columns.look_alikes import find_look_alikes, texts_of
 from shoal.io.columns.owners import MAY_BE_GENERATED, UNITS, Doubts, Owners
 from shoal.io.columns.positions import Positions
 from shoal.io.columns.public_places import ListedPlaces
-from shoal.io.columns.time_numbers import unit_of_this_time
+from shoal.io.columns.time_numbers import DATE_OF_FILE, unit_of_this_time
 from shoal.io.columns.time_text import SECOND, Micros
 from shoal.io.columns.times import DAY, Times, with_date
-from shoal.io.columns.values import ALL_DIGITS, LOST_DIGITS, LOST_LETTERS, ZEROS, Codes, Names
+from shoal.io.columns.values import ALL_DIGITS, LOST_DIGITS, LOST_LETTERS, ZEROS, Codes, Names, plain
 from shoal.io.formats.input_table import NO_OBJECT, WRONG_FIELDS, Table
 from shoal.io.snapping import Rows
 from shoal.messages import Message, say, say_number
@@ -76,6 +77,7 @@ class ReadingState:
     order: TimeOrder = field(default_factory=TimeOrder)
     owners: Owners = field(default_factory=Owners)
     doubts: Doubts = field(default_factory=Doubts)
+    groups: dict[str, str] = field(default_factory=dict)  # of each person
     at_once: PlacesAtOnce = field(default_factory=PlacesAtOnce)
     shared: SharedIds = field(default_factory=SharedIds)
     plane: str | None = None
@@ -127,6 +129,7 @@ class ReadingState:
         """Add the counts of later rows, without their names."""
         self.owners.join(later.owners)
         self.at_once.join(later.at_once)
+        self.add_groups(later.groups.items())
         self.shared.join(later.shared)
         self.columns = later.columns
         self.positions.join(later.positions)
@@ -140,6 +143,11 @@ class ReadingState:
         self.examples = later.examples | self.examples
         self.repaired.update(later.repaired)
         self.notes += later.notes
+
+    def add_groups(self, pairs: Iterable[tuple[str, str]]) -> None:
+        """Ask where somebody is in several households: people are counted within each."""
+        if any(self.groups.setdefault(person, group) != group for person, group in pairs):
+            raise InputError(self.doubts.groups[1])
 
     def intake(self, duplicates: int) -> Intake:
         """The account. duplicates: rows without a new sample."""
@@ -218,6 +226,10 @@ def read_batch(state: ReadingState, table: Table, batch: Any, keep: Keep) -> Non
     clock = batch.column(columns.time)
     if columns.date:
         clock = with_date(batch.column(columns.date), clock, reading.time_format)
+    if state.doubts.groups[0]:
+        group = pc.fill_null(plain(batch.column(columns.group)).cast(pa.string()), "").to_pylist()
+        pairs = {(person, name) for person, name in zip(code.tolist(), group, strict=True) if person >= 0}
+        state.add_groups((state.people.texts[person], name) for person, name in sorted(pairs) if name)
     if reading.preset is None:
         state.times.beside.look(batch, columns.beside)
     where = f"column '{columns.time}' of {table.name}"
@@ -265,6 +277,9 @@ def account_people(state: ReadingState, ids: Sequence[str] | pa.Array, people_re
     apart, looked_at = state.at_once.counts()
     if state.doubts.at_once and apart > FEW * looked_at:
         raise InputError(state.doubts.at_once)
+    dated = [text for text in texts_of(ids) if DATE_OF_FILE.search(text)] if state.doubts.days else []
+    if len({DATE_OF_FILE.sub("", text) for text in dated}) < len(dated):
+        raise InputError(state.doubts.days)
     may_number = state.doubts.each_row and people_read == state.rows_read >= _MANY_ROWS
     digits_count = state.columns.person.strip().lower() not in MAY_BE_GENERATED
     if may_number and all(
@@ -285,6 +300,11 @@ def account_people(state: ReadingState, ids: Sequence[str] | pa.Array, people_re
         raise InputError(
             f"{state.name}: more than half of the rows have no id ({reasons}); write it on every row, also "
             "where merged cells show it once; --lose-people goes on without them"
+        )
+    if state.doubts.no_id and nobody > _FEW * state.rows_read and not reading.lose_people:
+        raise InputError(
+            f"{state.name}: {nobody:,} of {state.rows_read:,} rows have no id ({reasons}), and "
+            f"{state.doubts.no_id}: name the column of people with --id; --lose-people goes on without them"
         )
     if not state.people_lost:
         if rows > _FEW * state.rows_read and _advice(state) != _UNSURE:

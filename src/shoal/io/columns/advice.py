@@ -70,6 +70,7 @@ def _from_parts(values: Floats, parts: int) -> Floats:
 
 _KM: Final = 1000.0
 _MERCATOR_M: Final = 2.0038e7  # half of the equator, as web maps have it
+_UTM_WEST_M: Final = 160_000.0  # of a zone, at the equator
 _SMALLEST_M: Final = 10_000.0  # numbers nearer to 0 than this look like any local plane
 
 
@@ -85,4 +86,9 @@ def likely_planes(west: float, south: float, east: float, north: float) -> dict[
         lon, lat = transform(crs, WGS84, np.array([(west + east) / 2]), np.array([(south + north) / 2]))
         if _fits(lon, lat):
             found[crs] = f"--crs {crs} ({country}, at {place(lon, lat)})"
+    if west >= _UTM_WEST_M and east <= 1e6 - _UTM_WEST_M and south >= 0 and north <= 1e7:
+        for side, code, farthest_deg in (("N", 326, 84), ("S", 327, 60)):
+            _, lat = np.abs(transform(f"EPSG:{code}31", WGS84, np.array([west]), np.array([south])))
+            if lat[0] <= farthest_deg:
+                found[f"EPSG:{code}NN"] = f"--crs EPSG:{code}NN (zone NN of UTM, at {lat[0]:.1f} {side})"
     return found

@@ -6,6 +6,7 @@ from typing import Final
 
 from shoal.errors import InputError, MisuseError
 from shoal.io.columns import meanings
+from shoal.io.columns.owners import groups_people
 from shoal.io.formats.input_table import Geometry, Table
 from shoal.io.tables import TABLES
 from shoal.model.intake import Reading
@@ -36,12 +37,13 @@ class Columns:
     zone: tuple[str, ...] = ()  # of the plane of x and y
     beside: tuple[str, ...] = ()  # may tell zones of the times, or halves of the day
     flags: tuple[str, ...] = ()  # may say that a row has no position
+    group: str = ""  # of people
 
     def wanted(self) -> list[str]:
         """All columns to read, without repeats."""
         place = self.geometry.column if self.geometry else ""
         names = [self.person, self.time, self.date, place, self.first, self.second, *self.signs[0]]
-        names += (*self.signs[1], *self.zone, *self.beside, *self.flags)
+        names += (*self.signs[1], *self.zone, *self.beside, *self.flags, self.group)
         return list(dict.fromkeys(filter(None, names)))
 
 
@@ -54,13 +56,14 @@ def find_columns(table: Table, reading: Reading) -> Columns:
     roles = [columns.person, columns.time, *filter(None, [columns.date, columns.first, columns.second])]
     free = [name for name in table.columns if name not in {*roles, columns.id, *table.added}]
     beside = meanings.columns_of(free, "perhaps", "dates")
-    flags = meanings.columns_of(free, "valid", "untrue", "accuracy")
+    flags = meanings.columns_of(free, "valid", "untrue", "accuracy", *(["datum"] if columns.angles else []))
     if (twice := repeated(roles)) is not None:
         raise MisuseError(
             f"the column '{twice}' is named for two things; who, when and each coordinate need a column of "
             "their own"
         )
-    return replace(columns, beside=beside, flags=flags)
+    group = next(filter(groups_people, free), "") if reading.person is None else ""
+    return replace(columns, beside=beside, flags=flags, group=group)
 
 
 def _columns_of(table: Table, reading: Reading) -> Columns:

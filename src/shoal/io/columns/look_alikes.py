@@ -28,13 +28,16 @@ _SHARED_NUMBERS: Final = frozenset(  # also the id that Android 2.2 gave to all,
 EXACT: Final = {16: 2**11, 32: 2**24, 64: 2**53}  # whole numbers below are exact in so many bits
 _AT_ONCE: Final = 1 << 16
 _DECIMALS: Final = 9  # of a number that a program computed
+_MISTAKEN: Final = (*("cp1252", "latin-1") * 2, "mac_roman", "cp850")  # for UTF-8, perhaps twice
 _LATIN: Final = str.maketrans(*_TABLE["letters"].values())
+_SPELLED_OUT: Final = str.maketrans(_TABLE["spelled_out"])
 _UUID: Final = 36  # characters with hyphens
 _ASCII_UNSEEN: Final = dict.fromkeys([*range(33), 127])
 _UNSEEN: Final = frozenset({"Cc", "Cf", "Zs", "Zl", "Zp"})  # controls, marks of format and blanks
 _FEWEST_SIGNS: Final = 5  # of an id that programs write with and without hyphens
 _FEWEST_DIGITS: Final = 3  # of one that they write with and without any sign (phones, plates)
 _FEWEST_LETTERS: Final = 3  # of one that they write with and without accents
+_TELEPHONE: Final = 9  # digits of a number that no country has by chance in another one's
 _ACCENTS: Final = frozenset(map(chr, range(0x300, 0x370)))
 _Left = tuple[object, ...]  # out of a text: where, and accents
 _Form = tuple[_Left, _Left]
@@ -100,7 +103,9 @@ def texts_of(ids: Sequence[str] | pa.Array) -> Iterable[str]:
 
 def _fuller_forms(ids: Sequence[str] | pa.Array) -> dict[str, str]:
     """Ids by what is left of them without other letters than English ones, or a telephone's country."""
-    forms = {text.encode("ascii", "replace").decode(): text for text in texts_of(ids) if not text.isascii()}
+    others = [text for text in texts_of(ids) if not text.isascii()]
+    forms = {text.translate(_SPELLED_OUT): text for text in others}
+    forms |= {text.encode("ascii", "replace").decode(): text for text in others}
     abroad = (re.sub("[^0-9]", "", text) for text in texts_of(ids) if _PATTERNS["abroad"].match(text))
     numbers = [digits for text in abroad if _PATTERNS["telephone"].fullmatch(digits := text.lstrip("0"))]
     return forms | {number[code:].lstrip("0"): number for number in numbers for code in (1, 2, 3)}
@@ -108,8 +113,9 @@ def _fuller_forms(ids: Sequence[str] | pa.Array) -> dict[str, str]:
 
 def _key(text: str, fuller: Mapping[str, str]) -> tuple[str, _Form]:
     """The same text for ids that look alike, and what some may have lost: signs, and accents of letters."""
-    key, gaps = _appearance(fuller.get(text, text) if "?" in text else text)
-    if key in fuller and text.lstrip("(").startswith("0") and _PATTERNS["telephone"].fullmatch(key):
+    key, gaps = _appearance(fuller.get(text, text))
+    has_zero = text.lstrip("(").startswith("0")
+    if key in fuller and (has_zero or len(key) >= _TELEPHONE) and _PATTERNS["telephone"].fullmatch(key):
         return fuller[key], ((), ())
     if key.isascii() or len(key) < _FEWEST_LETTERS:
         return key, (gaps, ())
@@ -140,7 +146,7 @@ def _appearance(text: str) -> tuple[str, _Left]:
     if _PATTERNS["address"].fullmatch(signs) and not signs.isdigit():
         return signs, ()
     if sum(map(str.isdigit, signs)) < _FEWEST_DIGITS:
-        signs = text.replace("-", "").replace("_", "")
+        signs = re.sub("[-_+]", "", text)
     gaps = tuple(place for place, sign in enumerate(text) if sign not in signs)
     return (signs.lstrip("0") if signs.isdigit() else signs), gaps
 
@@ -163,14 +169,14 @@ def _folded(text: str) -> str:
 
 
 def _decoded(text: str) -> str:
-    """Escaped text, and UTF-8 that was read as an encoding of Windows (JÃ¼rgen), become what they were."""
+    """Escaped text, and UTF-8 that was read as another encoding (JÃ¼rgen), become what they were."""
     if "&" in text:
         text = html.unescape(text)
     if "%" in text:
         text = unquote(text)
     if "\\" in text:
         text = _PATTERNS["escaped"].sub(lambda match: chr(int(match[1] or match[2] or "20", 16)), text)
-    for encoding in () if text.isascii() else ("cp1252", "latin-1") * 2:
+    for encoding in () if text.isascii() else _MISTAKEN:
         with suppress(UnicodeError):
             text = text.encode(encoding).decode()
     return text

@@ -91,13 +91,15 @@ def sign_columns(names: Sequence[str], axis: str, coordinate: str) -> tuple[str,
     )
     beside = names[names.index(coordinate) + 1 :][:1] if coordinate in names else ()
     chosen = [name for name in names if _is_sign(name, axis)]
-    chosen += [name for name in beside if re.fullmatch(f"{_MARK}|[a-z]{{1,2}}", _compact(name))]
+    chosen += [name for name in beside if re.fullmatch(f"{_MARK}|[a-z]{{,2}}|unnamed", _compact(name))]
     twins = Counter(_compact(name) for name in names if re.fullmatch(_MARK, _compact(name)))
     chosen += [name for name in names if twins[_compact(name)] > 1]  # such as dir1 and dir2
     pairs = (pair for pair in pairwise(names) if all(len(name.strip()) == 1 for name in pair))
     chosen += chain(*pairs)  # such as A and B
     chosen += [name for name in names if maybe.fullmatch(_compact(name)) and not split_unit(name)[1]]
-    return tuple(dict.fromkeys(name for name in chosen if name != coordinate))[:_MOST_TRIED]
+    chosen += [name for name in names if not _compact(name) and not name.isascii()]
+    once = (name for name in chosen if name != coordinate and names.count(name) == 1)
+    return tuple(dict.fromkeys(once))[:_MOST_TRIED]
 
 
 def _is_sign(name: str, axis: str) -> bool:
@@ -105,6 +107,7 @@ def _is_sign(name: str, axis: str) -> bool:
     word, pair, side = _AXES[axis]
     full = rf"(?:gps)?(?:{word}(?:{_MARK}|{pair}|{side})|(?:{_MARK}|{pair}){word}|{side}{_MARK}?)"
     full += rf"|(?:hemisphere|dir(?:ection)?)?{pair}{_MARK}?"
+    full += rf"|{word}.*hemi.*|.*hemi.*{word}"
     return bool(re.fullmatch(full + ("|hemisphere" if axis == "lat" else ""), _compact(name)))
 
 
@@ -121,7 +124,10 @@ def signs(column: pa.Array, axis: str, name: str) -> Integers | None:
         words |= {word: -sign if right else sign for word, sign in _TABLES["flags"]["minus"].items()}
     elif sure and re.search("sign|sgn|mult|factor", compact):
         words |= _TABLES["signs"]
-    texts = [str(value).strip(" .°").lower().removesuffix(".0") for value in coded.dictionary.to_pylist()]
+    texts = [
+        re.sub(r"(?<=^[ns])/(?=[ew]$)|\.0$", "", str(value).strip(" .°").lower())
+        for value in coded.dictionary.to_pylist()
+    ]
     other = {*texts, *re.findall("e(?=/?o)|w(?=/?o)|(?<=o)[ew]", compact)} & {"e", "w"}
     if axis == "lon" and other:
         words[_EITHER_SIDE] = 1 if other == {"w"} else -1  # east beside west, west beside east
@@ -150,7 +156,7 @@ def signed(values: Floats, sign: Integers) -> Floats:
 
 def zone_columns(names: Sequence[str], first: str) -> tuple[str, ...]:
     """The columns that name the plane of x and y, as a zone of UTM or a code, and the band of the zone."""
-    zone = [name for name in columns_of(names, "plane") if name != first][:1]
+    zone = [*columns_of(names, "square"), *(name for name in columns_of(names, "plane") if name != first)][:1]
     return (*zone, *columns_of(names, "band")[: len(zone)])
 
 
@@ -159,8 +165,15 @@ def zones(batch: pa.RecordBatch, columns: Sequence[str], first: str) -> set[str]
     parts = [pc.fill_null(plain(batch.column(name)).cast(pa.string()), "") for name in columns]
     unique = pc.unique(pc.binary_join_element_wise(*parts, "")).to_pylist()
     texts = {text.strip().removesuffix(".0") for text in unique} - {""}
+    if _is("square", columns[0]) and texts and all(map(_PATTERNS["of_square"].fullmatch, texts)):
+        raise InputError(
+            f"x and y count within the squares of a grid that the column '{columns[0]}' names, so that equal "
+            "numbers mean different places; write whole eastings and northings, or give --crs local if the "
+            "column means something else"
+        )
     sure = len(columns) > 1 or bool(re.search("utm|epsg|srid|crs|easting", _compact(columns[0] + first)))
     found = [(_PATTERNS["of_epsg"].fullmatch(text), _PATTERNS["of_utm"].fullmatch(text)) for text in texts]
+    sure = sure or all("utm" in text.lower() for text in texts)
     return texts if all(code or (zone and (zone[2] or sure)) for code, zone in found) else set()
 
 
@@ -230,6 +243,16 @@ def count_refusals(name: str, column: pa.Array) -> int:
     no = sum(rows.get(text, 0) for text in flags["yes" if _is("untrue", name) else "no"])
     known = rows.keys() <= {*flags["no"], *flags["yes"], "", "None"}
     return no if known and no < len(column) else 0
+
+
+def require_wgs84(name: str, column: pa.Array) -> None:
+    """Refuse degrees that a column beside them says are not of WGS 84."""
+    texts = pc.unique(plain(column)).to_pylist() if _is("datum", name) and is_text(plain(column).type) else []
+    if datum := next((text for text in texts if text and _PATTERNS["other_datum"].fullmatch(text)), None):
+        raise InputError(
+            f"the column '{name}' says that positions are of {datum}, up to some hundred meters from "
+            "WGS 84; convert them, or remove the column if it means something else"
+        )
 
 
 def columns_of(names: Sequence[str], *kinds: str) -> tuple[str, ...]:

@@ -45,12 +45,14 @@ def stem_of(name: str) -> str:
     return Path(path.stem).stem if is_packed else path.stem
 
 
-_PEOPLE, _SHARED, _USERS, _AT_SEA, _OTHER_THINGS, _PERHAPS = (
+_PEOPLE, _SHARED, _USERS, _AT_SEA, _OTHER_THINGS, _PERHAPS, _GROUPS = (
     frozenset(TABLES["column_names"]["people"][kind])
-    for kind in ("people", "shared", "users", "at_sea", "other_things", "perhaps")
+    for kind in ("people", "shared", "users", "at_sea", "other_things", "perhaps", "groups")
 )
+_ENDING: Final = re.compile(f"(?:{'|'.join(TABLES['column_names']['people']['endings'])})$")
 _IDS: Final = frozenset({"id", "identifier", "uid", "uuid", "guid", "oid", "hash"})
-_NUMBERS: Final = _IDS | {"key", "nr", "no", "number", "name", "address", "fk", "ref"}
+_NUMBERS: Final = _IDS | {"key", "nr", "no", "number", "name", "address", "fk", "ref", "code", "handle"}
+_TRUTH: Final = frozenset({"is", "has", "was"})  # begin the name of a column of yes and no
 UNITS: Final = {
     "file": say("reading.unit_file", "each file, which counts as one person"),
     "folder": say("reading.unit_folder", "each folder, which counts as one person"),
@@ -88,6 +90,11 @@ def may_be_at_sea(column: str) -> bool:
     return _last_word(column) in _AT_SEA
 
 
+def groups_people(column: str) -> bool:
+    """Whether a column's name is that of households, within which people may be counted."""
+    return _last_word(column) in _GROUPS
+
+
 def _words(column: str) -> list[str]:
     return [word.lower() for word in _WORD.findall(column.partition(".$")[0])]
 
@@ -95,18 +102,27 @@ def _words(column: str) -> list[str]:
 def _last_word(column: str) -> str:
     """The last word that says of what a column is (owner of ownerId)."""
     words = _words(column)
+    if _TRUTH.intersection(words[:1]):
+        return ""
     while len(words) > 1 and words[-1] in _NUMBERS:
         words.pop()
     last = words[-1] if words else ""
-    return last if last in _PEOPLE else last.removesuffix("id") or last
+    return last if last in _PEOPLE else _ENDING.sub("", last) or last
 
 
 @dataclass(frozen=True, kw_only=True)
 class Doubts:
-    """Questions to ask if people are in several places at one time, or have one row each; empty = none."""
+    """Questions to ask if people are in several places at one time, or have one row each; empty = none.
+
+    days: if names of files differ by dates alone. no_id: columns that may name people, where rows have no id.
+    groups: a column of households, and the question if one id stands in several.
+    """
 
     at_once: str = ""
     each_row: str = ""
+    days: str = ""
+    no_id: str = ""
+    groups: tuple[str, str] = ("", "")
 
 
 def require_person(table: Table, person: str, named: Reading, *, of_several: bool = False) -> Doubts:
@@ -130,9 +146,14 @@ def require_person(table: Table, person: str, named: Reading, *, of_several: boo
         table.notes.append(_EACH[owner.what])
         names = [name for name in table.columns if name not in table.added]
         some = f"{', '.join(names[:_MOST_NAMES])}{', ...' * (len(names) > _MOST_NAMES)}"
+        days = (
+            f"names of files such as {table.name} differ by dates alone, as those of one person's days do: "
+            "give --person folder if each folder is one person, or --id file if each file is"
+        )
         return Doubts(
+            days=days if owner.what == "file" else "",
             at_once=f"the {owner.what} would count as one person, who is {_APART} in {remedy} (it has "
-            f"{some}), or give --id {column} if that is so"
+            f"{some}), or give --id {column} if that is so",
         )
     may_number = person.strip().lower() in _MAY_NUMBER_ROWS
     if others and may_number:
@@ -146,6 +167,7 @@ def require_person(table: Table, person: str, named: Reading, *, of_several: boo
             f"several people may use what column '{person}' of {table.name} names, and {_listed(users)}: "
             f"name the column of people with --id, or give --id {person}"
         )
+    other_people = others
     others = [name for name in table.columns if name != person and may_name_people(name)]
     each = f"each row has its own '{person}', which may number the rows of {remedy}, or give --id {person}"
     at_once = ""
@@ -160,7 +182,17 @@ def require_person(table: Table, person: str, named: Reading, *, of_several: boo
             f"give --id file if each file is one person, or --id {person} if that is so"
         )
     may_number |= person.strip().lower() in MAY_BE_GENERATED
-    return Doubts(at_once=at_once, each_row=each if may_number else "")
+    group = next((name for name in table.columns if name != person and groups_people(name)), "")
+    counted = (
+        f"one '{person}' of {table.name} stands in several '{group}', as where people are counted within "
+        f"each: write both into one column, or give --id {person} if that is one person"
+    )
+    return Doubts(
+        at_once=at_once,
+        each_row=each if may_number else "",
+        no_id=_listed(other_people) if other_people else "",
+        groups=(group, counted),
+    )
 
 
 def _listed(names: Sequence[str]) -> str:

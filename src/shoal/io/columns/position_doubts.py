@@ -24,6 +24,7 @@ _NAMED: Final = 3  # files that a message names
 _MOST_DOUBTS: Final = 1 << 20
 _LARGEST, _FARTHEST_M = 8, 1e8  # digits of the meters around the earth
 _DIGITS_APART: Final = 3
+_NEAR_ZERO_DEG: Final = 1.0
 _SOUTHERNMOST_DEG: Final = -60.0  # nobody lives farther south, though there is land
 _ZONE_M, _EDGE_M, _MOST_ZONES = 1e6, 1e5, 60  # eastings with the number of their zone in front
 _NOT_BY_CHANCE: Final = 10  # steps, or positions at sea
@@ -88,7 +89,7 @@ class PositionDoubts(Counting):
         self._begin_counts()
 
     def _begin_counts(self) -> None:
-        self._looked_at = self._whole = self._equal = 0
+        self._looked_at = self._whole = self._equal = self._near_zero = 0
         self._turned = Counter[str]()  # positions at sea, on land in each reading
         self.squares: Counter[int] = Counter()  # positions looked at in each square of the map
         self._doubts: list[Doubt] = []
@@ -126,6 +127,7 @@ class PositionDoubts(Counting):
         self.squares.update(dict(zip(square.tolist(), count.tolist(), strict=True)))
         self._whole += int(np.count_nonzero((lon == np.rint(lon)) & (lat == np.rint(lat))))
         self._equal += int(np.count_nonzero(lon == lat))
+        self._near_zero += int(np.count_nonzero(np.maximum(np.abs(lon), np.abs(lat)) < _NEAR_ZERO_DEG))
         self._looked_at += len(lon)
         if crs is not None:
             self._far += int(np.count_nonzero(lies_far_from_use(crs, lon, lat, _APART_DEG)))
@@ -218,6 +220,11 @@ class PositionDoubts(Counting):
             text = "the positions of {file} lie in the Gulf of Guinea as degrees, and on land as radians"
             remedy = "call the columns lat_rad and lon_rad; give --lat and --lon if this is the sea"
             yield say("reading.radians", text, file=name), f"convert radians, or {remedy}"
+        if self._near_zero == self._looked_at >= _NOT_BY_CHANCE and not self._sure:
+            text = "the positions of {file} all lie within a degree of 0 N 0 E, where there is only sea"
+            seen = say("reading.near_zero", text, file=name)
+            remedy = "write degrees, from (0, 0), or give --lat and --lon if this is the sea"
+            yield seen, f"they may be counted from another place, or in another unit; {remedy}"
         if scale := next(filter(self._are_digits_at, _IN_ONE_NUMBER), 0.0):
             text = (
                 "the positions of {file} may be {reading}: where minutes or seconds would be, nothing is "

@@ -121,6 +121,7 @@ class Positions(Counting):
             self._zones |= meanings.zones(batch, columns.zone, columns.first)
             self._require_one_zone()
         for name in columns.flags:
+            meanings.require_wgs84(name, batch.column(name))
             if rows := meanings.count_refusals(name, batch.column(name)):
                 self._refused[name] += rows
         sieve.drop(BAD_COORDINATE, ~readable)

@@ -38,6 +38,7 @@ _SERIAL_FROM, _SERIAL_TO, *_ = _COUNTS["fractions"][0]
 _NEAR, _APART = 3 * DAY_S, 300 * DAY_S  # of a time from the date that a file tells
 GPS_UNTIL_S: Final = 1_600_000_000  # as a time of GPS, 2030
 _DATE: Final = re.compile(r"(?<!\d)(20[0-4]\d)([-_.]?)(0[1-9]|1[0-2])\2([0-2]\d|3[01])(?!\d)")
+DATE_OF_FILE: Final = re.compile(_DATE.pattern + r"(?:[T _-]\d{2}[-:._]?\d{2}[-:._]?\d{2}Z?)?")
 _FIRST_YEAR, _LAST_YEAR = 1900, 2100
 _YEAR_2100_S: Final = 4_102_444_800
 _FIRST_DATE, _LAST_DATE = 1970_01_01, 2099_12_31
@@ -69,7 +70,8 @@ def scaled(values: Numbers, unit: str) -> Micros:
 def require_no_dates(values: Numbers, where: str, *, beside_days: bool) -> None:
     """Ask where numbers may be dates, clock times or other counts. beside_days: a column of days is there."""
     if (values != np.floor(values)).any():
-        _require_no_count(values, where, "fractions of ", "fractions", most=0.9)
+        for counts in ("fractions", *([] if beside_days else ["longer_fractions"])):
+            _require_no_count(values, where, "fractions of ", counts, most=0.9)
         return
     if ((values >= _FIRST_YEAR) & (values <= _LAST_YEAR)).all():
         raise InputError(
