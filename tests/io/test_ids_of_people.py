@@ -319,9 +319,7 @@ def test_people_who_vanish_are_a_question_with_advice(tmp_path: Path, kind: str,
 def test_ids_on_the_first_row_of_each_block_alone_are_a_question() -> None:
     blocks = calls([uid for who in ("ann", "ben") for uid in (who, *[""] * 9)])
     asked = question(blocks)
-    assert asked.startswith(
-        "the data frame: more than half of the rows have no id (18 empty id (first in row 2 "
-    )
+    assert asked.startswith("the data frame: 18 of 20 rows have no id (18 empty id (first in row 2 ")
     assert "write it on every row, also where merged cells show it once; --lose-people goes on" in asked
     assert read(blocks, lose_people=True).n_samples == 2
     assert read(calls(["ann", "ben", ""] * 4)).n_samples == 8

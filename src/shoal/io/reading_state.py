@@ -58,6 +58,7 @@ _HINTS: Final[dict[str, Message]] = {
 _MANY_ROWS: Final = 10  # that may not have an id each by chance
 _GENERATED: Final = 24  # characters of an id that a program makes
 _FEW: Final = 0.01  # of the people may have no usable row
+_HALF: Final = 0.5  # of the rows may have no id
 _SHOWN: Final = 2  # ids whose rows a message names
 
 Keep = Callable[[Rows, Sequence[str]], None]  # takes rows, and the id of each of their codes
@@ -77,7 +78,7 @@ class ReadingState:
     order: TimeOrder = field(default_factory=TimeOrder)
     owners: Owners = field(default_factory=Owners)
     doubts: Doubts = field(default_factory=Doubts)
-    groups: dict[str, str] = field(default_factory=dict)  # of each person
+    homes: dict[str, str] = field(default_factory=dict)  # of each person
     at_once: PlacesAtOnce = field(default_factory=PlacesAtOnce)
     shared: SharedIds = field(default_factory=SharedIds)
     plane: str | None = None
@@ -129,7 +130,7 @@ class ReadingState:
         """Add the counts of later rows, without their names."""
         self.owners.join(later.owners)
         self.at_once.join(later.at_once)
-        self.add_groups(later.groups.items())
+        self.add_homes(later.homes.items())
         self.shared.join(later.shared)
         self.columns = later.columns
         self.positions.join(later.positions)
@@ -144,10 +145,10 @@ class ReadingState:
         self.repaired.update(later.repaired)
         self.notes += later.notes
 
-    def add_groups(self, pairs: Iterable[tuple[str, str]]) -> None:
+    def add_homes(self, pairs: Iterable[tuple[str, str]]) -> None:
         """Ask where somebody is in several households: people are counted within each."""
-        if any(self.groups.setdefault(person, group) != group for person, group in pairs):
-            raise InputError(self.doubts.groups[1])
+        if any(self.homes.setdefault(person, home) != home for person, home in pairs):
+            raise InputError(self.doubts.homes)
 
     def intake(self, duplicates: int) -> Intake:
         """The account. duplicates: rows without a new sample."""
@@ -226,10 +227,10 @@ def read_batch(state: ReadingState, table: Table, batch: Any, keep: Keep) -> Non
     clock = batch.column(columns.time)
     if columns.date:
         clock = with_date(batch.column(columns.date), clock, reading.time_format)
-    if state.doubts.groups[0]:
-        group = pc.fill_null(plain(batch.column(columns.group)).cast(pa.string()), "").to_pylist()
-        pairs = {(person, name) for person, name in zip(code.tolist(), group, strict=True) if person >= 0}
-        state.add_groups((state.people.texts[person], name) for person, name in sorted(pairs) if name)
+    if state.doubts.homes:
+        homes = pc.fill_null(plain(batch.column(columns.home)).cast(pa.string()), "").to_pylist()
+        pairs = {(person, home) for person, home in zip(code.tolist(), homes, strict=True) if person >= 0}
+        state.add_homes((state.people.texts[person], home) for person, home in sorted(pairs) if home)
     if reading.preset is None:
         state.times.beside.look(batch, columns.beside)
     where = f"column '{columns.time}' of {table.name}"
@@ -296,15 +297,11 @@ def account_people(state: ReadingState, ids: Sequence[str] | pa.Array, people_re
             f"{_HINTS[WRONG_FIELDS]}; --lose-people goes on without them"
         )
     nobody = state.dropped[cleaning.EMPTY_ID]
-    if state.rows_read >= _MANY_ROWS and 2 * nobody > state.rows_read and not reading.lose_people:
+    most = (_FEW if state.doubts.who else _HALF) * state.rows_read
+    if state.rows_read >= _MANY_ROWS and nobody > most and not reading.lose_people:
         raise InputError(
-            f"{state.name}: more than half of the rows have no id ({reasons}); write it on every row, also "
-            "where merged cells show it once; --lose-people goes on without them"
-        )
-    if state.doubts.no_id and nobody > _FEW * state.rows_read and not reading.lose_people:
-        raise InputError(
-            f"{state.name}: {nobody:,} of {state.rows_read:,} rows have no id ({reasons}), and "
-            f"{state.doubts.no_id}: name the column of people with --id; --lose-people goes on without them"
+            f"{state.name}: {nobody:,} of {state.rows_read:,} rows have no id ({reasons}){state.doubts.who}; "
+            "write it on every row, also where merged cells show it once; --lose-people goes on without them"
         )
     if not state.people_lost:
         if rows > _FEW * state.rows_read and _advice(state) != _UNSURE:

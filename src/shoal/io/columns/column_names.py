@@ -6,7 +6,6 @@ from typing import Final
 
 from shoal.errors import InputError, MisuseError
 from shoal.io.columns import meanings
-from shoal.io.columns.owners import groups_people
 from shoal.io.formats.input_table import Geometry, Table
 from shoal.io.tables import TABLES
 from shoal.model.intake import Reading
@@ -16,6 +15,7 @@ NAMES: Final[Mapping[str, Sequence[str]]] = _TABLE["recognized"]
 _WORDS: Final = {role: role for role in NAMES} | {"lat": "latitude", "lon": "longitude"}
 RECOGNIZED: Final = frozenset(name for names in NAMES.values() for name in names)
 CELLS: Final[Sequence[str]] = _TABLE["cells"]["names"]
+_WRAPPERS: Final = frozenset(_TABLE["wrappers"]["names"])
 _MOST_NAMES: Final = 30  # of columns that an error shows
 
 
@@ -37,13 +37,13 @@ class Columns:
     zone: tuple[str, ...] = ()  # of the plane of x and y
     beside: tuple[str, ...] = ()  # may tell zones of the times, or halves of the day
     flags: tuple[str, ...] = ()  # may say that a row has no position
-    group: str = ""  # of people
+    home: str = ""  # within which people may be counted
 
     def wanted(self) -> list[str]:
         """All columns to read, without repeats."""
         place = self.geometry.column if self.geometry else ""
         names = [self.person, self.time, self.date, place, self.first, self.second, *self.signs[0]]
-        names += (*self.signs[1], *self.zone, *self.beside, *self.flags, self.group)
+        names += (*self.signs[1], *self.zone, *self.beside, *self.flags, self.home)
         return list(dict.fromkeys(filter(None, names)))
 
 
@@ -62,8 +62,8 @@ def find_columns(table: Table, reading: Reading) -> Columns:
             f"the column '{twice}' is named for two things; who, when and each coordinate need a column of "
             "their own"
         )
-    group = next(filter(groups_people, free), "") if reading.person is None else ""
-    return replace(columns, beside=beside, flags=flags, group=group)
+    home = "".join(meanings.columns_of(free, "home")[: reading.person is None])
+    return replace(columns, beside=beside, flags=flags, home=home)
 
 
 def _columns_of(table: Table, reading: Reading) -> Columns:
@@ -135,11 +135,17 @@ def _required(table: Table, role: str, requested: str | None) -> str:
 
 
 def _candidates(table: Table, role: str) -> list[str]:
-    """Columns of the usual names, else those with a unit in their name, such as "Latitude [deg]"."""
+    """Columns of the usual names, else with a unit ("Latitude [deg]"), else within others ("gps.lat")."""
     with_unit = [name for name in table.columns if meanings.split_unit(name)[0] in NAMES[role]]
-    return usual_columns(table, role) or [
-        name for name in with_unit if meanings.split_unit(name)[1] in meanings.UNITS.get(role, ())
-    ]
+    with_unit = [name for name in with_unit if meanings.split_unit(name)[1] in meanings.UNITS.get(role, ())]
+    inner = [] if role == "id" else [name for name in table.columns if _inner(name) in NAMES[role]]
+    return usual_columns(table, role) or with_unit or inner
+
+
+def _inner(name: str) -> str:
+    """What stands in objects that hold no other thing, as in _source.location.lat and time.$date of JSON."""
+    *around, last = name.partition(".$")[0].lower().split(".")
+    return last if _WRAPPERS.issuperset(around) else ""
 
 
 def usual_columns(table: Table, role: str) -> list[str]:

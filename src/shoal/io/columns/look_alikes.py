@@ -28,7 +28,6 @@ _SHARED_NUMBERS: Final = frozenset(  # also the id that Android 2.2 gave to all,
 EXACT: Final = {16: 2**11, 32: 2**24, 64: 2**53}  # whole numbers below are exact in so many bits
 _AT_ONCE: Final = 1 << 16
 _DECIMALS: Final = 9  # of a number that a program computed
-_MISTAKEN: Final = (*("cp1252", "latin-1") * 2, "mac_roman", "cp850")  # for UTF-8, perhaps twice
 _LATIN: Final = str.maketrans(*_TABLE["letters"].values())
 _SPELLED_OUT: Final = str.maketrans(_TABLE["spelled_out"])
 _UUID: Final = 36  # characters with hyphens
@@ -103,9 +102,8 @@ def texts_of(ids: Sequence[str] | pa.Array) -> Iterable[str]:
 
 def _fuller_forms(ids: Sequence[str] | pa.Array) -> dict[str, str]:
     """Ids by what is left of them without other letters than English ones, or a telephone's country."""
-    others = [text for text in texts_of(ids) if not text.isascii()]
-    forms = {text.translate(_SPELLED_OUT): text for text in others}
-    forms |= {text.encode("ascii", "replace").decode(): text for text in others}
+    forms = {text.encode("ascii", "replace").decode(): text for text in texts_of(ids) if not text.isascii()}
+    forms |= {text.translate(_SPELLED_OUT): text for text in forms.values()}
     abroad = (re.sub("[^0-9]", "", text) for text in texts_of(ids) if _PATTERNS["abroad"].match(text))
     numbers = [digits for text in abroad if _PATTERNS["telephone"].fullmatch(digits := text.lstrip("0"))]
     return forms | {number[code:].lstrip("0"): number for number in numbers for code in (1, 2, 3)}
@@ -113,7 +111,7 @@ def _fuller_forms(ids: Sequence[str] | pa.Array) -> dict[str, str]:
 
 def _key(text: str, fuller: Mapping[str, str]) -> tuple[str, _Form]:
     """The same text for ids that look alike, and what some may have lost: signs, and accents of letters."""
-    key, gaps = _appearance(fuller.get(text, text))
+    key, gaps = _appearance(text if text.isdigit() else fuller.get(text, text))
     has_zero = text.lstrip("(").startswith("0")
     if key in fuller and (has_zero or len(key) >= _TELEPHONE) and _PATTERNS["telephone"].fullmatch(key):
         return fuller[key], ((), ())
@@ -176,7 +174,7 @@ def _decoded(text: str) -> str:
         text = unquote(text)
     if "\\" in text:
         text = _PATTERNS["escaped"].sub(lambda match: chr(int(match[1] or match[2] or "20", 16)), text)
-    for encoding in () if text.isascii() else _MISTAKEN:
+    for encoding in () if text.isascii() else (*("cp1252", "latin-1") * 2, "mac_roman", "cp850"):
         with suppress(UnicodeError):
             text = text.encode(encoding).decode()
     return text

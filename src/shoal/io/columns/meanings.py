@@ -106,8 +106,7 @@ def _is_sign(name: str, axis: str) -> bool:
     """Whether a column's name is that of a hemisphere."""
     word, pair, side = _AXES[axis]
     full = rf"(?:gps)?(?:{word}(?:{_MARK}|{pair}|{side})|(?:{_MARK}|{pair}){word}|{side}{_MARK}?)"
-    full += rf"|(?:hemisphere|dir(?:ection)?)?{pair}{_MARK}?"
-    full += rf"|{word}.*hemi.*|.*hemi.*{word}"
+    full += rf"|(?:hemisphere|dir(?:ection)?)?{pair}{_MARK}?|{word}.*hemi.*|.*hemi.*{word}"
     return bool(re.fullmatch(full + ("|hemisphere" if axis == "lat" else ""), _compact(name)))
 
 
@@ -124,10 +123,7 @@ def signs(column: pa.Array, axis: str, name: str) -> Integers | None:
         words |= {word: -sign if right else sign for word, sign in _TABLES["flags"]["minus"].items()}
     elif sure and re.search("sign|sgn|mult|factor", compact):
         words |= _TABLES["signs"]
-    texts = [
-        re.sub(r"(?<=^[ns])/(?=[ew]$)|\.0$", "", str(value).strip(" .°").lower())
-        for value in coded.dictionary.to_pylist()
-    ]
+    texts = [str(value).strip(" .°").lower().removesuffix(".0") for value in coded.dictionary.to_pylist()]
     other = {*texts, *re.findall("e(?=/?o)|w(?=/?o)|(?<=o)[ew]", compact)} & {"e", "w"}
     if axis == "lon" and other:
         words[_EITHER_SIDE] = 1 if other == {"w"} else -1  # east beside west, west beside east

@@ -45,9 +45,9 @@ def stem_of(name: str) -> str:
     return Path(path.stem).stem if is_packed else path.stem
 
 
-_PEOPLE, _SHARED, _USERS, _AT_SEA, _OTHER_THINGS, _PERHAPS, _GROUPS = (
+_PEOPLE, _SHARED, _USERS, _AT_SEA, _OTHER_THINGS, _PERHAPS = (
     frozenset(TABLES["column_names"]["people"][kind])
-    for kind in ("people", "shared", "users", "at_sea", "other_things", "perhaps", "groups")
+    for kind in ("people", "shared", "users", "at_sea", "other_things", "perhaps")
 )
 _ENDING: Final = re.compile(f"(?:{'|'.join(TABLES['column_names']['people']['endings'])})$")
 _IDS: Final = frozenset({"id", "identifier", "uid", "uuid", "guid", "oid", "hash"})
@@ -90,11 +90,6 @@ def may_be_at_sea(column: str) -> bool:
     return _last_word(column) in _AT_SEA
 
 
-def groups_people(column: str) -> bool:
-    """Whether a column's name is that of households, within which people may be counted."""
-    return _last_word(column) in _GROUPS
-
-
 def _words(column: str) -> list[str]:
     return [word.lower() for word in _WORD.findall(column.partition(".$")[0])]
 
@@ -114,21 +109,23 @@ def _last_word(column: str) -> str:
 class Doubts:
     """Questions to ask if people are in several places at one time, or have one row each; empty = none.
 
-    days: if names of files differ by dates alone. no_id: columns that may name people, where rows have no id.
-    groups: a column of households, and the question if one id stands in several.
+    days: if names of files differ by dates alone. who: columns that may name people, where rows have no id.
+    homes: if one id stands in several households.
     """
 
     at_once: str = ""
     each_row: str = ""
     days: str = ""
-    no_id: str = ""
-    groups: tuple[str, str] = ("", "")
+    who: str = ""
+    homes: str = ""
 
 
-def require_person(table: Table, person: str, named: Reading, *, of_several: bool = False) -> Doubts:
+def require_person(
+    table: Table, person: str, named: Reading, home: str, *, of_several: bool = False
+) -> Doubts:
     """Note that each file or trip counts as a person, or ask about columns that may name people.
 
-    named: settings of the caller, who answers by naming a column. of_several: files.
+    named: settings of the caller, who answers by naming a column. home: of households. of_several: files.
     """
     if named.id is not None or named.person is not None:
         return Doubts()
@@ -182,16 +179,15 @@ def require_person(table: Table, person: str, named: Reading, *, of_several: boo
             f"give --id file if each file is one person, or --id {person} if that is so"
         )
     may_number |= person.strip().lower() in MAY_BE_GENERATED
-    group = next((name for name in table.columns if name != person and groups_people(name)), "")
     counted = (
-        f"one '{person}' of {table.name} stands in several '{group}', as where people are counted within "
+        f"one '{person}' of {table.name} stands in several '{home}', as where people are counted within "
         f"each: write both into one column, or give --id {person} if that is one person"
     )
     return Doubts(
         at_once=at_once,
         each_row=each if may_number else "",
-        no_id=_listed(other_people) if other_people else "",
-        groups=(group, counted),
+        who=f", and {_listed(other_people)}: name the column of people with --id" if other_people else "",
+        homes=counted if home else "",
     )
 
 

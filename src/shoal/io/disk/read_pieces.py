@@ -175,7 +175,8 @@ def _parts_of(opener: FileOpener) -> list[range]:
 def _begin(name: str, table: Table, reading: Reading, *, named: Reading) -> ReadingState:
     """named: settings of the caller."""
     columns = find_columns(table, reading)
-    doubts = require_person(table, columns.person, named, of_several=name.endswith(" files"))
+    of_several = name.endswith(" files")
+    doubts = require_person(table, columns.person, named, columns.home, of_several=of_several)
     by_format = reading.preset is not None or any(owner.column == columns.person for owner in table.owners)
     are_named = any(getattr(named, role) is not None for role in ("lat", "lon", "x", "y"))
     sure = by_format or columns.geometry is not None or may_be_at_sea(columns.person)

@@ -4,10 +4,10 @@ Each function gives names, rows and notes, or None for other content.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
-from itertools import chain
+from itertools import chain, zip_longest
 from typing import Any, Final
 
 from shoal.errors import InputError
@@ -23,20 +23,22 @@ _ENOUGH_NAMES: Final = 2  # that tell movement from another list in an answer
 
 
 def objects(content: Any) -> Content | None:
-    """Objects with the values of all their names: a list, the only one in an answer, or a frame of pandas."""
-    lists = [some for some in _lists_in(content) if some]
-    if len(lists) != 1:
+    """Objects with the values of all their names: a list, the only such one in an answer, or a frame."""
+    fewest = _ENOUGH_NAMES if isinstance(content, dict) else 0
+    tables = [[flat(value) for value in some] for some in _lists_in(content) if some]
+    values = [some for some in tables if len(_known_names(some)) >= fewest]
+    if len(values) != 1:
         return None
-    values = [flat(value) for value in lists[0]]
-    names = list(dict.fromkeys(chain(*values)))
-    known = {name.rpartition(".")[2].lower() for name in names} & RECOGNIZED
-    if isinstance(content, dict) and len(known) < _ENOUGH_NAMES:
-        return None
-    return names, [[value.get(name) for name in names] for value in values], []
+    names = list(dict.fromkeys(chain(*values[0])))
+    return names, [[value.get(name) for name in names] for value in values[0]], []
+
+
+def _known_names(values: Iterable[Mapping[str, Any]]) -> set[str]:
+    return {name.partition(".$")[0].rpartition(".")[2].lower() for name in chain(*values)} & RECOGNIZED
 
 
 def _lists_in(content: Any) -> Iterator[list[dict[str, Any]]]:
-    """Lists of objects. pandas writes a frame by columns, by rows, or as names and lists of values."""
+    """Lists of objects. Frames are written by columns, by rows, or as names and lists of values."""
     if _are_objects(content):
         yield content
     if not isinstance(content, dict):
@@ -45,6 +47,8 @@ def _lists_in(content: Any) -> Iterator[list[dict[str, Any]]]:
     if isinstance(content.get("columns"), list) and isinstance(content.get("data"), list):
         names = [str(name) for name in content["columns"]]
         yield [dict(zip(names, row, strict=False)) for row in content["data"] if isinstance(row, list)]
+    elif all(isinstance(one, list) for one in inner) and len(_known_names([content])) >= _ENOUGH_NAMES:
+        yield [dict(zip(content, row, strict=True)) for row in zip_longest(*inner)]
     elif len(inner) > 1 and all(isinstance(one, dict) and one.keys() == inner[0].keys() for one in inner):
         by_columns = RECOGNIZED & {name.lower() for name in content}
         yield [{name: content[name][row] for name in content} for row in inner[0]] if by_columns else inner

@@ -1,8 +1,7 @@
 """The readers of file formats, each with the endings of its files' names."""
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
-from itertools import chain
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -124,14 +123,3 @@ def is_about_data(path: Path) -> bool:
 def is_hidden(path: Path) -> bool:
     """Whether a part of the name hides it, such as ``.git`` or ``_SUCCESS``."""
     return any(part.startswith((".", "_", "~$")) for part in path.parts)
-
-
-def endings_left_out(paths: Iterable[Path], read: Collection[Path]) -> list[str]:
-    """The ending of each file beside those that are read that may hold data, too, but is not read.
-
-    Other files of the name of one that is read belong to it, as those of a Shapefile. Names may be people's.
-    """
-    names = {path.name.partition(".")[0] for path in read}
-    left = (path for path in paths if not is_hidden(path) and not is_known(path) and not is_about_data(path))
-    hidden = (path for path in paths if path.name.startswith("_") and is_known(path))
-    return [path.suffix for path in chain(left, hidden) if path.name.partition(".")[0] not in names]

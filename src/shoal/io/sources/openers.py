@@ -16,16 +16,9 @@ from shoal.errors import InputError, MisuseError
 from shoal.io.columns.owners import add_file_column
 from shoal.io.formats import frames
 from shoal.io.formats.input_table import Table, add_constants
-from shoal.io.formats.table import (
-    ARCHIVES,
-    endings_left_out,
-    is_lines,
-    is_read,
-    note_unused_settings,
-    open_file,
-)
+from shoal.io.formats.table import ARCHIVES, is_lines, is_read, note_unused_settings, open_file
 from shoal.io.sources import lake_folders, object_stores, servers, zip_files
-from shoal.io.sources.named_files import STANDARD_INPUT, files, names_about_data
+from shoal.io.sources.named_files import STANDARD_INPUT, endings_left_out, files, names_about_data
 from shoal.messages import say, say_number
 from shoal.model.intake import Reading
 
@@ -103,11 +96,7 @@ def _of_files(source: str | Path, reading: Reading) -> tuple[str, list[Opener]]:
     opened: list[Opener] = []
     is_folder = "://" not in str(source) and Path(source).is_dir()
     root = Path(source if is_folder else os.path.commonpath([path.parent for path in paths]))
-    notes = _about_data(names_about_data(Path(source), paths)) if is_folder else ()
-    if is_folder and (
-        left := endings_left_out([path for path in Path(source).rglob("*") if path.is_file()], paths)
-    ):
-        notes += (_left_out(left),)
+    notes = _not_read(Path(source), paths) if is_folder else ()
     for number, path in zip(_numbers([path.name for path in paths]), paths, strict=True):
         if path.name.lower().endswith(ARCHIVES):
             archive = zip_files.open_archive(path)
@@ -124,11 +113,14 @@ def _of_files(source: str | Path, reading: Reading) -> tuple[str, list[Opener]]:
     return (paths[0].name if len(paths) == 1 else f"{len(paths)} files"), opened
 
 
-def _left_out(endings: Sequence[str]) -> str:
+def _not_read(folder: Path, read: Sequence[Path]) -> tuple[str, ...]:
+    about, endings = _about_data(names_about_data(folder, read)), endings_left_out(folder, read)
     some = ", ".join(sorted({ending or "without an ending" for ending in endings})[:_NAMED])
     kind = "with _ before the name, or of no format that shoal reads ({endings})"
     one, more = f"left out: {{number}} file {kind}", f"left out: {{number}} files {kind}"
-    return say_number("reading.left_out", len(endings), one, more, endings=some)
+    return (
+        (*about, say_number("reading.left_out", len(endings), one, more, endings=some)) if endings else about
+    )
 
 
 def _about_data(names: Sequence[str]) -> tuple[str, ...]:
