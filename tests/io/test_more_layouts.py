@@ -297,12 +297,58 @@ OBJECTS: list[dict[str, Any]] = [
         {name: {"0": OBJECTS[0][name], "1": OBJECTS[1][name]} for name in OBJECTS[0]},
         {"0": OBJECTS[0], "1": OBJECTS[1]},
         {"columns": [*OBJECTS[0]], "index": [0, 1], "data": [[*row.values()] for row in OBJECTS]},
+        {
+            "schema": {"fields": [{"name": "uid", "type": "string"}], "pandas_version": "1.4.0"},
+            "data": OBJECTS,
+        },
+        {name: [row[name] for row in OBJECTS] for name in OBJECTS[0]},
+        [{**row, "t": {"$date": {"$numberLong": str(1000 * NOON_S)}}} for row in OBJECTS],
+        [
+            {**row, "t": {"$date": "2024-05-01T12:00:00Z"}, "lat": {"$numberDouble": "48.85"}}
+            for row in OBJECTS
+        ],
+        {
+            "hits": {
+                "total": 2,
+                "hits": [
+                    {
+                        "_index": "gps",
+                        "uid": row["uid"],
+                        "_source": {
+                            "@timestamp": "2024-05-01T12:00:00Z",
+                            "location": {"lat": row["lat"], "lon": row["lon"]},
+                        },
+                    }
+                    for row in OBJECTS
+                ],
+            }
+        },
     ],
-    ids=["answer", "inner list", "pandas, columns", "pandas, index", "pandas, split"],
+    ids=[
+        "answer",
+        "inner list",
+        "pandas, columns",
+        "pandas, index",
+        "pandas, split",
+        "pandas, table",
+        "R",
+        "MongoDB, numbers",
+        "MongoDB, dates",
+        "Elasticsearch",
+    ],
 )
 def test_lists_of_objects_within_an_answer_or_of_pandas(tmp_path: Path, content: Any) -> None:
     got = read(document("a.json", content)(tmp_path))
     assert (got.ids, (got.t * 60).tolist()) == (("ann", "bob"), [NOON_S] * 2)
+
+
+def test_values_within_other_things_are_no_positions_of_a_row(tmp_path: Path) -> None:
+    home = [{"uid": row["uid"], "t": row["t"], "home": {"lat": 1, "lon": 2}} for row in OBJECTS]
+    assert "no latitude and longitude columns" in refusal(document("a.json", home)(tmp_path))
+    two = [{**row, "gps": {"lat": 1, "lon": 2}} for row in OBJECTS]
+    assert read(document("b.json", two)(tmp_path), snap=False).lat.max() > 48
+    several = [{"uid": "a", "t": NOON_S, "gps": {"lat": 1, "lon": 2}, "fix": {"lat": 1, "lon": 2}}]
+    assert "2 columns of c.json could be the latitude" in refusal(document("c.json", several)(tmp_path))
 
 
 def test_answers_that_hold_no_movement_or_several_lists(tmp_path: Path) -> None:
