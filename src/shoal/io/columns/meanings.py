@@ -98,7 +98,7 @@ def sign_columns(names: Sequence[str], axis: str, coordinate: str) -> tuple[str,
     chosen += chain(*pairs)  # such as A and B
     chosen += [name for name in names if maybe.fullmatch(_compact(name)) and not split_unit(name)[1]]
     chosen += [name for name in names if not _compact(name) and not name.isascii()]
-    once = (name for name in chosen if name != coordinate and names.count(name) == 1)
+    once = (name for name in chosen if name and name != coordinate and names.count(name) == 1)
     return tuple(dict.fromkeys(once))[:_MOST_TRIED]
 
 
