@@ -139,6 +139,9 @@ def test_columns_of_any_type_beside_the_others_end_no_reading(name: str, values:
         (["2024-05-01T00:00:00Z"] * 2, "sec_of_day", [600, 700], "without a time of day"),
         (["2024-05-01T06:00:00Z"] * 2, "minute", [6, 7], "whole hours, and the column 'minute'"),
         (["2024-05-01 06:15"] * 2, "second", [6, 7], "whole minutes, and the column 'second'"),
+        (["2024-05-01T00:00:00Z"] * 2, "時刻", [600, 700], "without a time of day, and the column '時刻'"),
+        (["2024-05-01T00:00:00Z"] * 2, "время", [600, 700], "without a time of day"),
+        (["2024-05-01T00:00:00Z"] * 2, "tijd", [600, 700], "without a time of day"),
         ([1714521600, 1714608000], "minute_of_day", [600, 700], "without a time of day"),
     ],
 )
@@ -232,6 +235,13 @@ def test_a_single_zone_is_asked_about_and_the_answer_is_the_right_place() -> Non
         ("utc_date", "timestamp", [1, 2]),
         ("fecha", "time", [600, 615]),
         ("week", "time", [345_600.5, 345_601.5]),
+        ("Datum", "time", [6, 7]),
+        ("日付", "time", [6, 7]),
+        ("дата", "t", [21_600, 21_660]),
+        ("weekday", "t", [21_600, 21_660]),
+        ("session_date", "t", [21_600, 21_660]),
+        ("recording_start", "t", [0, 60]),
+        ("start_time", "t", [0, 60]),
     ],
 )
 def test_small_numbers_beside_days_are_no_steps_of_a_second(days: str, clock: str, values: list[Any]) -> None:
@@ -700,6 +710,8 @@ def test_the_corner_of_a_rectangle_is_no_position() -> None:
         ("offset", ["+02:00"] * 2), ("utcoff", ["120"] * 2), ("time_offset", ["+0200"] * 2),
         ("gmt", ["+2"] * 2),
         ("Zeitzone", ["MESZ"] * 2), ("fuseau horaire", ["+2"] * 2), ("dst", [1, 1]),
+        ("часовой пояс", ["+2"] * 2), ("タイムゾーン", ["JST"] * 2), ("时区", ["+8"] * 2),
+        ("fuso horário", ["-3"] * 2),
     ],
 )  # fmt: skip
 def test_more_columns_of_zones_are_asked_about(name: str, values: list[Any]) -> None:

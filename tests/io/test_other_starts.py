@@ -161,7 +161,7 @@ def test_equal_coordinates_and_whole_degrees() -> None:
     assert any("2 of the positions" in note and "whole degrees" in note for note in read(people).intake.notes)
 
 
-@pytest.mark.parametrize("name", ["elapsed", "offset_s", "dt", "since_start"])
+@pytest.mark.parametrize("name", ["elapsed", "offset_s", "dt", "since_start", "t_rel", "seconds", "duration"])
 def test_one_time_beside_what_elapsed(name: str) -> None:
     seconds = [60 * row for row in range(N)]
     same = table(t=[1_714_564_800] * N, **{name: seconds})

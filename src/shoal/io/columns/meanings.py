@@ -97,7 +97,7 @@ def sign_columns(names: Sequence[str], axis: str, coordinate: str) -> tuple[str,
     pairs = (pair for pair in pairwise(names) if all(len(name.strip()) == 1 for name in pair))
     chosen += chain(*pairs)  # such as A and B
     chosen += [name for name in names if maybe.fullmatch(_compact(name)) and not split_unit(name)[1]]
-    chosen += [name for name in names if not _compact(name) and not name.isascii()]
+    chosen += [name for name in names if not re.search("[a-z]", name.lower())]
     once = (name for name in chosen if name and name != coordinate and names.count(name) == 1)
     return tuple(dict.fromkeys(once))[:_MOST_TRIED]
 
@@ -261,4 +261,4 @@ def _is(kind: str, name: str) -> bool:
 
 
 def _compact(name: str) -> str:
-    return re.sub(r"[^a-z/]", "", name.lower())
+    return re.sub(r"[^\w/]|[\d_]", "", name.lower())

@@ -200,7 +200,9 @@ def _begin(name: str, table: Table, reading: Reading, *, named: Reading) -> Read
     )
     times = Times(reading.time_unit, reading.time_format, reading.time_zone)
     if reading.preset is None:
-        times.beside = TimeNeighbors(table.columns, replace(columns, signs=((), ()), beside=()).wanted())
+        times.beside = TimeNeighbors(
+            table.columns, replace(columns, signs=((), ()), beside=(), flags=()).wanted()
+        )
         times.named_unit, times.zone_in_name = unit_of_time(columns.time), zone_in_name(columns.time)
     state = ReadingState(
         name=name, columns=columns, positions=positions, reading=filled, times=times, doubts=doubts
