@@ -731,7 +731,15 @@ def test_a_zone_in_the_name_of_the_times_is_asked_about(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "zone"), [("time", ""), ("time_utc", ""), ("cost_time", ""), ("last_seen", ""), ("t_ist", "ist")]
+    ("name", "zone"),
+    [
+        ("time", ""),
+        ("time_utc", ""),
+        ("cost_time", ""),
+        ("last_seen", ""),
+        ("created_at", ""),
+        ("t_ist", "ist"),
+    ],
 )
 def test_names_of_times_without_a_zone(name: str, zone: str) -> None:
     assert zone_in_name(name) == zone
