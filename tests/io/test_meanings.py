@@ -201,6 +201,7 @@ def test_coordinates_within_the_squares_of_a_grid_are_refused(name: str) -> None
     assert "within the squares of a grid" in refusal(within)
     assert "within the squares of a grid" in refusal(within, crs="EPSG:32631")
     assert read(within, crs="local").crs is None
+    assert "within the squares of a grid" in refusal(planar(**{name: ["DQ", "EQ"], "band": ["U", "U"]}))
     assert read(planar(**{name: ["north", "south"]})).n_samples == 2
 
 
@@ -664,6 +665,7 @@ def test_a_hemisphere_of_one_coordinate_turns_no_other() -> None:
     assert "write N and S there" in refusal(table(lat=[48.0] * 2, lon=[2.0] * 2, lat_hemisphere_code=[1, 1]))
     bus = table(lat=[22.9] * 2, lon=[43.2] * 2, speed=[7, 8], d=["S"] * 2)
     assert degrees(bus) == [(22.9, 43.2)] * 2  # it goes to the south
+    assert degrees(table(lat=[22.9] * 2, lon=[43.2] * 2, 方向=["南"] * 2)) == [(22.9, 43.2)] * 2
     assert degrees(table(**{"lat": [22.9] * 2, "": ["S"] * 2, "lon": [43.2] * 2})) == [(22.9, 43.2)] * 2
 
 

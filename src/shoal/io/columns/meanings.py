@@ -97,7 +97,7 @@ def sign_columns(names: Sequence[str], axis: str, coordinate: str) -> tuple[str,
     pairs = (pair for pair in pairwise(names) if all(len(name.strip()) == 1 for name in pair))
     chosen += chain(*pairs)  # such as A and B
     chosen += [name for name in names if maybe.fullmatch(_compact(name)) and not split_unit(name)[1]]
-    chosen += [name for name in names if not re.search("[a-z]", name.lower())]
+    chosen += [name for name in names if re.search(_TABLES["hemispheres"]["abroad"], name.lower())]
     once = (name for name in chosen if name and name != coordinate and names.count(name) == 1)
     return tuple(dict.fromkeys(once))[:_MOST_TRIED]
 
@@ -152,8 +152,8 @@ def signed(values: Floats, sign: Integers) -> Floats:
 
 def zone_columns(names: Sequence[str], first: str) -> tuple[str, ...]:
     """The columns that name the plane of x and y, as a zone of UTM or a code, and the band of the zone."""
-    zone = [*columns_of(names, "square"), *(name for name in columns_of(names, "plane") if name != first)][:1]
-    return (*zone, *columns_of(names, "band")[: len(zone)])
+    zone = [name for name in columns_of(names, "plane") if name != first][:1]
+    return columns_of(names, "square")[:1] or (*zone, *columns_of(names, "band")[: len(zone)])
 
 
 def zones(batch: pa.RecordBatch, columns: Sequence[str], first: str) -> set[str]:
