@@ -666,7 +666,8 @@ def test_a_hemisphere_of_one_coordinate_turns_no_other() -> None:
     bus = table(lat=[22.9] * 2, lon=[43.2] * 2, speed=[7, 8], d=["S"] * 2)
     assert degrees(bus) == [(22.9, 43.2)] * 2  # it goes to the south
     assert degrees(table(lat=[22.9] * 2, lon=[43.2] * 2, 方向=["南"] * 2)) == [(22.9, 43.2)] * 2
-    assert degrees(table(**{"lat": [22.9] * 2, "": ["S"] * 2, "lon": [43.2] * 2})) == [(22.9, 43.2)] * 2
+    nameless: dict[str, list[Any]] = {"lat": [22.9] * 2, "": ["S"] * 2, "lon": [43.2] * 2}
+    assert degrees(table(**nameless)) == [(22.9, 43.2)] * 2
 
 
 def test_a_name_with_both_sides_tells_none() -> None:
