@@ -364,7 +364,8 @@ def test_planar_numbers_that_look_like_degrees() -> None:
     table = pa.table({"id": ["a", "a"], "t": [1, 2], "x": [2.35, 2.36], "y": [48.85, 48.86]})
     assert message(table) == (
         "x and y of the data frame lie within -180..180 and -90..90, as degrees do; "
-        "name them with --lon and --lat, or say --crs local if they are meters"
+        "name them with --lon and --lat, or give --crs EPSG:4326 for a geometry, or --crs local if they are "
+        "meters"
     )
     assert read(table, crs="local", cell_m=0.01).crs is None
     assert (

@@ -73,6 +73,21 @@ def shapefile(place: Path, name: str, encoding: str) -> Path:
     return place / "x.shp"
 
 
+def test_a_shapefile_in_an_archive_and_one_without_a_system(tmp_path: Path) -> None:
+    if not installed("geopandas"):
+        pytest.skip("geopandas is not installed")
+    shape = shapefile(tmp_path, "ann", "UTF-8")
+    with zipfile.ZipFile(tmp_path / "x.zip", "w") as archive:
+        for path in tmp_path.glob("x.*"):
+            if path.suffix != ".zip":
+                archive.write(path, f"points/{path.name}")
+    assert read(tmp_path / "x.zip").ids == ("ann", "bob")
+    shape.with_suffix(".prj").unlink()
+    with pytest.raises(InputError, match="give crs EPSG:4326 for a geometry"):
+        read(shape)
+    assert read(shape, crs="EPSG:4326").crs is not None
+
+
 @pytest.mark.parametrize("encoding", ["ISO-8859-1", "UTF-8"])
 def test_a_shapefile_that_does_not_say_its_encoding(tmp_path: Path, encoding: str) -> None:
     if not installed("geopandas"):

@@ -243,8 +243,8 @@ class Positions(Counting):
         farthest = np.max(self._bounds or [np.full(4, np.inf)], axis=0)
         if self._declared != "local" and (farthest <= [180, 90, 180, 90]).all():
             raise InputError(
-                f"x and y of {self._name} lie within -180..180 and -90..90, as degrees do; "
-                "name them with --lon and --lat, or say --crs local if they are meters"
+                f"x and y of {self._name} lie within -180..180 and -90..90, as degrees do; name them with "
+                "--lon and --lat, or give --crs EPSG:4326 for a geometry, or --crs local if they are meters"
             )
         if self._may_group and not self._named:
             raise InputError(

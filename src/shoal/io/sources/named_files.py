@@ -106,9 +106,8 @@ def endings_left_out(folder: Path, read: Sequence[Path]) -> list[str]:
     """The ending of each other file that may hold data, but not of parts of those read, as of a Shapefile."""
     names = {path.name.partition(".")[0] for path in read}
     inside = [path.relative_to(folder) for path in folder.rglob("*") if path.is_file()]
-    others = [path for path in inside if path.name.partition(".")[0] not in names and not is_about_data(path)]
-    left = [path for path in others if (path.name[0] == "_" if is_known(path) else not is_hidden(path))]
-    return [path.suffix for path in left]
+    left = [path for path in inside if path.name.partition(".")[0] not in names and not is_about_data(path)]
+    return [path.suffix for path in left if (path.name[0] == "_" if is_known(path) else not is_hidden(path))]
 
 
 def _require_file(path: Path) -> None:

@@ -100,9 +100,9 @@ def open_member(whole: Archive, member: str, open_file: Callable[[Path, Path], T
             need = archive.getinfo(member).file_size
             if need > shutil.disk_usage(folder).free:
                 raise InputError(f"{path.name} unpacks to more than the disk for temporary files holds")
-            inner.parent.mkdir(parents=True, exist_ok=True)
-            with archive.open(member) as packed, inner.open("wb") as file:
-                shutil.copyfileobj(packed, file, _BLOCK)
+            beside = [name for name in archive.namelist() if name.startswith(member[: -len("shp")])]
+            parts = beside if member.lower().endswith(".shp") else [member]
+            archive.extractall(folder / stem_of(path.name), parts)
             of_one_person = _is_strava(archive.namelist()) or _is_dawarich(archive)
         table = bind_folder(open_file(inner, folder / stem_of(path.name)), folder)
     inside, place = str(folder.resolve()), f"{path.resolve()}!"
