@@ -72,8 +72,10 @@ def test_outlines_of_any_length_come_as_they_are(
     monkeypatch.setattr(packing, "_READ_AT_ONCE", at_once)
     pq.write_table(pa.table({"n": range(5), GEOMETRY: outlines}), tmp_path / "t.parquet")
     file = pq.ParquetFile(tmp_path / "t.parquet")
-    *_, last = group_pieces(file, 0)
-    expected = file.read()[GEOMETRY]
-    assert last[GEOMETRY].to_pylist() == outlines
-    assert last[GEOMETRY].type == expected.type
-    last.validate(full=True)
+    first, *others = group_pieces(file, 0)
+    assert (first.column_names, len(first)) == (["n"], 5)
+    assert [len(piece) for piece in others] == [min(at_once, 5 - row) for row in range(0, 5, at_once)]
+    together = pa.concat_tables(others)
+    together.validate(full=True)
+    assert together[GEOMETRY].to_pylist() == outlines
+    assert together[GEOMETRY].type == file.read()[GEOMETRY].type

@@ -10,12 +10,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from shoal.release_folder.joining import MAGIC, ColumnFile, file_tail, footer_of_columns, split_file
+from shoal.runtime.arrays import Integers
 from shoal.runtime.memory import release_idle_memory
 
 ROWS_PER_GROUP: Final = 1 << 20
 GEOMETRY: Final = "geometry"
 _READ_AT_ONCE: Final = 1 << 16
-_MOST_BYTES: Final = 1 << 30  # 32-bit offsets reach so far
+_VIEWS: Final = (pa.string_view(), pa.binary_view())
+_VIEW: Final = np.dtype("V16")  # where a text lies, or a short one itself
 
 
 def parquet_writer(where: Path | pa.NativeFile, schema: pa.Schema) -> pq.ParquetWriter:
@@ -31,7 +33,7 @@ def geometry_pairs(kinds: Sequence[str], bounds: Sequence[float]) -> dict[bytes,
 
 
 def group_pieces(file: pq.ParquetFile, number: int) -> Iterator[pa.Table]:
-    """Read the columns of a row group on this thread, outlines (the widest column) last and alone.
+    """Read the columns of a row group on this thread; outlines, the widest column, last, in several pieces.
 
     pyarrow's threads keep what they read. Where outlines are not last, or names not plain, it comes in one
     piece.
@@ -47,37 +49,29 @@ def group_pieces(file: pq.ParquetFile, number: int) -> Iterator[pa.Table]:
     yield pa.table(before, schema=pa.schema(list(schema)[:n], metadata=schema.metadata))
     del before
     if n < len(names):
-        release_idle_memory()  # of the columns before: the outlines need as much
+        release_idle_memory()  # of the columns before
         outlines = pa.schema([schema.field(GEOMETRY)], metadata=schema.metadata)
-        yield pa.table([_end_to_end(file, number)], schema=outlines)
+        if not file.metadata.row_group(number).num_rows:
+            yield outlines.empty_table()
+        batches = file.iter_batches(_READ_AT_ONCE, row_groups=[number], columns=[GEOMETRY], use_threads=False)
+        yield from (pa.table([batch.column(0)], schema=outlines) for batch in batches)
 
 
-def _end_to_end(file: pq.ParquetFile, number: int) -> pa.Array | pa.ChunkedArray:
-    """By batches of one length: at once they need twice the memory."""
-    n_rows, content, at = file.metadata.row_group(number).num_rows, np.empty(0, dtype=np.uint8), 0
-    batches = file.iter_batches(_READ_AT_ONCE, row_groups=[number], columns=[GEOMETRY], use_threads=False)
-    for batch in batches:
-        some = batch.column(0)
-        if some.type != pa.binary() or some.null_count or not len(some):
-            break  # not as in a release
-        ends = np.frombuffer(some.buffers()[1], dtype=np.int32)[some.offset : some.offset + len(some) + 1]
-        size = int(ends[1] - ends[0])
-        if not at and n_rows * size <= _MOST_BYTES:
-            content = np.empty(n_rows * size, dtype=np.uint8)
-        if (np.diff(ends) != size).any() or not size or size * n_rows != len(content):
-            break
-        content[at : at + size * len(some)] = np.frombuffer(some.buffers()[2], dtype=np.uint8)[
-            ends[0] : ends[-1]
-        ]
-        at += size * len(some)
-    else:
-        if at and at == len(content):
-            begins = np.arange(0, at + 1, at // n_rows, dtype=np.int32)
-            return pa.Array.from_buffers(
-                pa.binary(), n_rows, [None, pa.py_buffer(begins), pa.py_buffer(content)]
-            )
-    del content
-    return file.read_row_group(number, [GEOMETRY], use_threads=False)[GEOMETRY]
+def share_equal(column: pa.Array) -> pa.Array:
+    """The same texts or bytes; equal ones share their memory. Others stay as they are."""
+    if column.type not in (pa.string(), pa.binary(), pa.large_binary()):
+        return column
+    coded = column.dictionary_encode(null_encoding="encode")
+    return take_views(coded.dictionary, coded.indices.to_numpy())
+
+
+def take_views(texts: pa.Array, rows: Integers) -> pa.Array:
+    """These rows of texts or bytes, which share the memory of the texts; pyarrow cannot take views."""
+    kind = pa.string_view() if pa.types.is_string(texts.type) else pa.binary_view()
+    _, views, *content = texts.cast(kind).buffers()
+    taken = pa.py_buffer(np.frombuffer(views, dtype=_VIEW)[rows])
+    valid = texts.is_valid().take(pa.array(rows)).buffers()[1] if texts.null_count else None
+    return pa.Array.from_buffers(kind, len(rows), [valid, taken, *content])
 
 
 def read_table(file: pq.ParquetFile, *, outlines: bool = True) -> pa.Table:
@@ -109,6 +103,8 @@ class ColumnwiseWriter:
             if not self._groups or len(self._groups[-1]) == len(self._fields):
                 self._groups.append([])
             field = self._fields[len(self._groups[-1])]
+            if column.type in _VIEWS:  # stored as what they view
+                field = pa.schema([field.field(0).with_type(column.type)])
             pages, footer = _file_of(field, pa.table([column], schema=field))
             self._groups[-1].append(ColumnFile(footer, self._at - len(MAGIC)))
             self._write(pages)

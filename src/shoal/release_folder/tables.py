@@ -20,7 +20,14 @@ from shoal.model.projection import WGS84, transform
 from shoal.model.release import BOX_COLUMNS, DEGREE_COLUMNS, POINT_COLUMNS, Boxes, Payload, Points, Release
 from shoal.release_folder.joining import join_files
 from shoal.release_folder.outlines import are_cut, cut_outline, polygons_of, shorter_way
-from shoal.release_folder.packing import GEOMETRY, ROWS_PER_GROUP, ColumnwiseWriter, geometry_pairs
+from shoal.release_folder.packing import (
+    GEOMETRY,
+    ROWS_PER_GROUP,
+    ColumnwiseWriter,
+    geometry_pairs,
+    share_equal,
+    take_views,
+)
 from shoal.runtime.arrays import Floats, Integers, Numbers, offsets_of
 from shoal.runtime.memory import release_idle_memory
 
@@ -67,17 +74,20 @@ def _write(parts: Sequence[Release], path: Path, *, described: bool) -> Bounds:
         for release, rows in _row_groups(parts):
             record = np.searchsorted(release.offsets, np.arange(rows.start, rows.stop), side="right") - 1
             names = pa.array(release.trajectory_ids, pa.string())
-            writer.write(pa.table({"trajectory_id": names.take(pa.array(record))}))
+            writer.write(pa.table({"trajectory_id": take_views(names, record)}))
             for name, values in _columns_of(release, rows):
                 kind = np.int64 if pa.types.is_int64(schema.field(name).type) else np.float64
                 writer.write(pa.table({name: values.astype(kind, copy=False)}))
             if release.crs is not None:
                 del record, names, values  # outlines need the memory
                 release_idle_memory()
-                column, bounds = draw(release, rows, release.crs)
-                writer.write(pa.table({GEOMETRY: column}))
-                del column  # the next ones are as large
-                corners.append(bounds)
+                drawn = list[pa.Array]()
+                for first in range(rows.start, rows.stop, _DRAWN_AT_ONCE):
+                    some = slice(first, min(first + _DRAWN_AT_ONCE, rows.stop))
+                    column, bounds = draw(release, some, release.crs)
+                    drawn.append(share_equal(column))
+                    corners.append(bounds)
+                writer.write(pa.table({GEOMETRY: pa.concat_arrays(drawn)}))
         writer.close(_description(corners, shape) if described else {})
     return corners
 
@@ -198,9 +208,7 @@ def draw_outlines(boxes: Boxes, cell_m: float, crs: str) -> tuple[pa.Array, list
     places, at = corner_places(boxes, cell_m, crs)
     polygons = np.zeros(len(boxes), dtype=_POLYGON)
     polygons["order"], polygons["type"], polygons["rings"], polygons["points"] = 1, 3, 1, 5
-    for first in range(0, len(boxes), _DRAWN_AT_ONCE):
-        some = slice(first, first + _DRAWN_AT_ONCE)
-        polygons["corners"][some] = places[at[some]][:, _RING]
+    polygons["corners"] = places[at][:, _RING]
     ends = pa.py_buffer(np.arange(len(boxes) + 1, dtype=np.int64) * _POLYGON.itemsize)
     column = pa.Array.from_buffers(
         pa.large_binary(), len(boxes), [None, ends, pa.py_buffer(polygons.view(np.uint8))]

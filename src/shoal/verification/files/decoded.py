@@ -49,12 +49,10 @@ class _RowStore:
                 self._columns[name] = np.empty(n_rows, dtype=column.dtype)
             self._columns[name][rows] = column
 
-    def columns(self) -> dict[str, Numbers]:
-        return self.last(self._n_rows)
-
-    def last(self, n_rows: int) -> dict[str, Numbers]:
+    def columns(self, first: int = 0, end: int | None = None) -> dict[str, Numbers]:
         columns = self._columns if self._expected is None else self._expected
-        return {name: column[self._n_rows - n_rows : self._n_rows] for name, column in columns.items()}
+        rows = slice(first, self._n_rows if end is None else end)
+        return {name: column[rows] for name, column in columns.items()}
 
 
 class Decoder:
@@ -63,6 +61,7 @@ class Decoder:
     def __init__(self, grid: Grid | None, crs: str | None, expected: Payload | None = None) -> None:
         self._grid, self._crs = grid, crs
         self._rows = _RowStore(None if expected is None else _columns_by_name(expected))
+        self._drawn = 0  # rows whose geometries were looked at
         self._wrong: InputError | None = None
 
     @cached_property
@@ -76,16 +75,13 @@ class Decoder:
         return PointPrecision(self._crs) if self._grid is None else PrecisionCheck(self._grid, self._crs)
 
     def add_piece(self, piece: pa.Table, n_rows: int) -> None:
-        """Decode some rows, or the geometries of the last rows; n_rows: of the whole table."""
+        """Decode some rows, or the geometries of the next rows; n_rows: of the whole table."""
         if self._wrong is not None:
             return
         try:
             if self._rows.begun and piece.column_names == [GEOMETRY]:
-                latest = self._rows.last(len(piece))
-                for first in range(0, len(piece), _ROWS_AT_ONCE):
-                    rows = slice(first, first + _ROWS_AT_ONCE)
-                    payload = self._payload({name: column[rows] for name, column in latest.items()})
-                    self.precision.add_outlines(piece.slice(first, _ROWS_AT_ONCE), payload)
+                begin, self._drawn = self._drawn, self._drawn + len(piece)
+                self.precision.add_outlines(piece, self._payload(self._rows.columns(begin, self._drawn)))
                 return
             _ = self.plane  # report a wrong plane before wrong rows
             for first in range(0, max(len(piece), 1), _ROWS_AT_ONCE):

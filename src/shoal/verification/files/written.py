@@ -16,7 +16,14 @@ from shoal.errors import InputError
 from shoal.model.verdicts import Finding
 from shoal.release_folder.files import require_plain_file
 from shoal.release_folder.manifest import RELEASE_FILE
-from shoal.release_folder.packing import ROWS_PER_GROUP, ColumnwiseWriter, group_pieces, read_table
+from shoal.release_folder.packing import (
+    GEOMETRY,
+    ROWS_PER_GROUP,
+    ColumnwiseWriter,
+    group_pieces,
+    read_table,
+    share_equal,
+)
 from shoal.runtime.arrays import Integers, Numbers
 from shoal.runtime.run import Run
 from shoal.verification.boxes.loops import is_canonical
@@ -40,10 +47,19 @@ class Repacking:
     def __init__(self, content: bytes, file: pq.ParquetFile) -> None:
         self._footer, self._again = file.metadata, _ComparedFile(content)
         self._writer = ColumnwiseWriter(self._again, file.schema_arrow.remove_metadata())
+        self._outlines: list[pa.Array] = []
+        self._n_rows = 0  # of the row group
 
-    def pack(self, columns: pa.Table) -> None:
-        """Add columns of a row group."""
-        self._writer.write(columns)
+    def pack(self, piece: pa.Table) -> None:
+        """Add columns of a row group; its outlines may follow in several pieces."""
+        if piece.column_names != [GEOMETRY]:
+            self._n_rows = len(piece)
+            self._writer.write(piece)
+            return
+        self._outlines.append(share_equal(piece[GEOMETRY].combine_chunks()))
+        if sum(map(len, self._outlines)) >= self._n_rows:
+            self._writer.write(pa.table({GEOMETRY: pa.concat_arrays(self._outlines)}))
+            self._outlines.clear()
 
     def finish(self) -> list[str]:
         """Notes on too many groups and on different bytes."""
@@ -116,18 +132,17 @@ def read_written(
     pack = (lambda _piece: None) if repacking is None else repacking.pack
     names, tables, schema = list[pa.Array](), list[pa.Table](), file.schema_arrow
     for number in range(file.num_row_groups):
-        group: pa.Table | None = None
-        pieces = group_pieces(file, number)
+        pieces, kept = group_pieces(file, number), list[pa.Table]()
         while (piece := _next_of(pieces, path)) is not None:
             with run.alongside(partial(pack, piece)) as packed:
-                if group is None:
+                if not kept:
                     names.append(encode_pseudonyms(piece))
                 look(piece, file.metadata.num_rows)
                 packed()
-            rest = piece.select([name for name in piece.column_names if name not in passed])
-            group = rest if group is None else _add_columns(group, rest)
-            del piece, packed, rest  # free memory before the next piece is read
-        tables.append(group)
+            kept.append(piece.select([name for name in piece.column_names if name not in passed]))
+            del piece, packed  # free memory before the next piece is read
+        rows, *outlines = kept
+        tables.append(_add_columns(rows, pa.concat_tables(outlines)) if outlines else rows)
     if not tables:
         tables.append(schema.empty_table())
         names.append(encode_pseudonyms(tables[0]))
