@@ -214,10 +214,12 @@ def crowds_of(release: Release) -> Integers:
 
 
 def _without_outliers(places: Integers) -> tuple[int, int]:
-    low, high = np.quantile(places, (0.25, 0.75))
+    least, most = int(places.min()), int(places.max())
+    kind = np.int32 if max(-least, most) <= np.iinfo(np.int32).max // 2 else np.int64
+    low, high = np.quantile(places.astype(kind), (0.25, 0.75), overwrite_input=True)
     reach = _TUKEY * (high - low)
-    inside = places[(places >= low - reach) & (places <= high + reach)]
-    return int(inside.min()), int(inside.max())
+    inside = (places >= low - reach) & (places <= high + reach)
+    return int(places.min(where=inside, initial=most)), int(places.max(where=inside, initial=least))
 
 
 def _without_a_point(facts: Facts) -> Flags | None:

@@ -5,6 +5,7 @@ the exact hull of the samples inside it of every member of its class, and each m
 """
 
 from collections.abc import Iterator
+from typing import Final
 
 import numpy as np
 
@@ -37,6 +38,8 @@ from shoal.verification.boxes.records import (
 )
 from shoal.verification.examination import Examination, duplicate_pseudonyms
 from shoal.verification.linking import Links
+
+_ROWS_AT_ONCE: Final = 1 << 16
 
 
 def examine_k_anonymity(claim: KAnonymity, case: Examination[Trajectories], _run: Run) -> None:
@@ -83,7 +86,8 @@ def check_members(
 ) -> tuple[list[Finding], int]:
     """Compare records and classes with their members' samples; count the samples in own boxes."""
     findings = list(boxes_near_few_kinds(claim, original, records, release))
-    class_row = records.offsets[:-1][records.representative][records.class_of]
+    n_boxes = np.diff(records.offsets)[records.representative]
+    class_row = (np.cumsum(n_boxes) - n_boxes)[records.class_of]
     matches = match_own_samples(original, records, links.subject_of, class_row)
     if claim.truthful:
         linked = links.subject_of >= 0
@@ -132,16 +136,27 @@ def _possible_members(
     if parse_hull(claim.hull).leaf_places:
         faults, hulls = hulls_of_leaves(claim.hull, original, records, release)
         yield from faults
+    hulls = hulls[records.boxes_of(_are_representative(records))]
     yield from _boxes_not_tight(claim, hulls, filled, records, release)
+
+
+def _are_representative(records: Records) -> Flags:
+    flags = np.zeros(len(records.class_of), dtype=np.bool_)
+    flags[records.representative] = True
+    return flags
 
 
 def _boxes_not_tight(
     claim: KAnonymity, hulls: Integers, checked_classes: Flags, records: Records, release: Release
 ) -> Iterator[Finding]:
+    """hulls: of the boxes of each class's representative, in their order."""
     allowance = hull_allowance(claim.hull, release.snapped_grid())
-    representative = np.zeros(release.n_records, dtype=np.bool_)
-    representative[records.representative[checked_classes]] = True
-    loose = allowance.loose(records.boxes, hulls) & records.boxes_of(representative)
+    rows = np.flatnonzero(records.boxes_of(_are_representative(records)))
+    loose = np.zeros(len(records.boxes), dtype=np.bool_)
+    for first in range(0, len(rows), _ROWS_AT_ONCE):
+        some = rows[first : first + _ROWS_AT_ONCE]
+        loose[some] = allowance.loose(records.boxes[some], hulls[first : first + _ROWS_AT_ONCE])
+    loose &= records.boxes_of(checked_classes[records.class_of])
     yield from findings_per_record(
         loose, "box-not-tight", f"{allowance.fault} its class's raw samples inside it", records, release
     )

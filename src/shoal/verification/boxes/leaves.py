@@ -22,7 +22,7 @@ from shoal.model.verdicts import Finding
 from shoal.runtime.arrays import Integers
 from shoal.runtime.compiled import compiled
 from shoal.units import counted
-from shoal.verification.boxes.records import Records, empty_hulls
+from shoal.verification.boxes.records import Records
 
 Cell = tuple[int, int]
 
@@ -35,11 +35,12 @@ def hulls_of_leaves(
     subject_of: Integers | None = None,
     class_row: Integers | None = None,
 ) -> tuple[list[Finding], Integers]:
-    """Findings on the list, and the hulls [m, 6] of the leaves in each box with samples of its class.
+    """Findings on the list, and the hulls [rows, 6] of the leaves in each box with samples of its class.
 
-    subject_of, class_row: as of ``match_records``; without them samples of all people count.
+    subject_of, class_row: as of ``match_records``; without them samples of all people count, for each record.
     """
-    rule, places, hulls = parse_hull(hull), original.places, empty_hulls(len(records.boxes))
+    rule, places = parse_hull(hull), original.places
+    hulls = records.empty_hulls(records.offsets[:-1] if class_row is None else class_row)
     if places is None:
         raise MisuseError("the claim is about leaves of a public list; read the raw data with its places")
     findings = []

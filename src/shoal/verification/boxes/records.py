@@ -44,6 +44,10 @@ class Records:
         """Which boxes belong to these records, a flag for each box; records: a flag for each record."""
         return np.repeat(records, np.diff(self.offsets))
 
+    def empty_hulls(self, class_row: Integers) -> Integers:
+        """Hulls of classes that begin in these rows [n]."""
+        return empty_hulls(int((class_row + np.diff(self.offsets)).max(initial=0)))
+
 
 def classify_records(release: Release) -> Records:
     """Sort the records of a release and classify them."""
@@ -196,16 +200,16 @@ class OwnMatches:
 
     in_box: Flags  # [boxes], the box holds one
     covered: Flags  # [samples], a box of the subject's record holds it
-    hulls: Integers  # int64 [boxes, 6], around members' samples, in rows of the class's representative
+    hulls: Integers  # int64 [rows, 6], around members' samples, in the rows of each class
 
 
 def match_own_samples(
     samples: Trajectories | Samples, records: Records, subject_of: Integers, class_row: Integers
 ) -> OwnMatches:
-    """Compare records' boxes with their subject's samples; subject_of -1 = none."""
+    """Compare records' boxes with their subject's samples; subject_of, class_row: as of ``match_records``."""
     in_box = np.zeros(len(records.boxes), dtype=np.bool_)
     covered = np.zeros(len(samples.t), dtype=np.bool_)
-    hulls = empty_hulls(len(records.boxes))
+    hulls = records.empty_hulls(class_row)
     match_records(
         Samples(samples.offsets, samples.t, samples.x, samples.y),
         records.boxes,
