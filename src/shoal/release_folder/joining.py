@@ -37,7 +37,7 @@ def join_files(parts: Sequence[Path], target: BinaryIO, pairs: dict[bytes, bytes
     at, groups, n_rows = len(MAGIC), list[Value](), 0
     footer: dict[int, Value] = {}
     for part in parts:
-        pages, code = split_file(part.read_bytes())
+        pages, code = split_file(memoryview(part.read_bytes()))
         footer = _Reader(code, 0).struct()
         for group in footer[_GROUPS].value:
             groups.append(_move_group(group, at - len(MAGIC), len(groups)))
@@ -82,10 +82,10 @@ def _first_page(group: Value) -> int:
     return where
 
 
-def split_file(content: bytes) -> tuple[memoryview, bytes]:
+def split_file(content: memoryview) -> tuple[memoryview, bytes]:
     """(pages, footer) of a file."""
     end = len(content) - _TAIL - int.from_bytes(content[-_TAIL:-4], "little")
-    return memoryview(content)[len(MAGIC) : end], content[end:-_TAIL]
+    return content[len(MAGIC) : end], bytes(content[end:-_TAIL])
 
 
 def file_tail(footer: bytes) -> bytes:

@@ -54,7 +54,10 @@ def group_pieces(file: pq.ParquetFile, number: int) -> Iterator[pa.Table]:
         if not file.metadata.row_group(number).num_rows:
             yield outlines.empty_table()
         batches = file.iter_batches(_READ_AT_ONCE, row_groups=[number], columns=[GEOMETRY], use_threads=False)
-        yield from (pa.table([batch.column(0)], schema=outlines) for batch in batches)
+        for batch in batches:
+            yield pa.table([batch.column(0)], schema=outlines)
+            del batch
+            release_idle_memory()  # what is kept of a piece lies behind it
 
 
 def share_equal(column: pa.Array) -> pa.Array:
@@ -125,4 +128,4 @@ def _file_of(schema: pa.Schema, table: pa.Table | None = None) -> tuple[memoryvi
     with parquet_writer(sink, schema) as writer:
         if table is not None:
             writer.write_table(table, row_group_size=ROWS_PER_GROUP)
-    return split_file(sink.getvalue().to_pybytes())
+    return split_file(memoryview(sink.getvalue()).cast("B"))
