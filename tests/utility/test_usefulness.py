@@ -17,6 +17,7 @@ from shoal.model.trajectories import Trajectories
 from shoal.report.pages.frame import page
 from shoal.runtime.randomness import Randomness
 from shoal.utility import METRICS, Facts
+from shoal.utility.facts import _without_outliers
 from shoal.utility.usefulness import USES, Answer, Usefulness, UseVerdict, usefulness_of
 
 
@@ -148,3 +149,18 @@ def test_places_beyond_outliers_do_not_widen_the_zones(city: Trajectories) -> No
     far = replace(city, x=np.where(np.arange(city.n_samples) == 0, city.x + 1_000_000, city.x))
     zones = Facts(far, *unchanged(far)).zones
     assert zones.x_m[1] - zones.x_m[0] == pytest.approx(near.x_m[1] - near.x_m[0], rel=0.1)
+
+
+@pytest.mark.parametrize("away", [0, -(1 << 30), 1 << 31, 1 << 40])
+def test_outliers_lie_beyond_numpys_quartiles_wherever_the_places_are(away: int) -> None:
+    rng = np.random.default_rng(1)
+    found, expected = [], []
+    for n in range(1, 60):
+        places = (rng.standard_cauchy(n) * 100).astype(np.int64) + away
+        low, high = np.quantile(places, (0.25, 0.75))
+        reach = 1.5 * (high - low)
+        inside = places[(places >= low - reach) & (places <= high + reach)]
+        expected.append((inside.min(), inside.max()))
+        found.append(_without_outliers(places))
+    assert found == expected
+    assert sum(least < most for least, most in expected) > 50
