@@ -87,7 +87,10 @@ def _write(parts: Sequence[Release], path: Path, *, described: bool) -> Bounds:
                     column, bounds = draw(release, some, release.crs)
                     drawn.append(share_equal(column))
                     corners.append(bounds)
-                writer.write(pa.table({GEOMETRY: pa.concat_arrays(drawn)}))
+                outlines = pa.concat_arrays(drawn)
+                del drawn  # writing needs the memory
+                writer.write(pa.table({GEOMETRY: outlines}))
+                del outlines
         writer.close(_description(corners, shape) if described else {})
     return corners
 

@@ -58,8 +58,9 @@ class Repacking:
             return
         self._outlines.append(share_equal(piece[GEOMETRY].combine_chunks()))
         if sum(map(len, self._outlines)) >= self._n_rows:
-            self._writer.write(pa.table({GEOMETRY: pa.concat_arrays(self._outlines)}))
+            together = pa.table({GEOMETRY: pa.concat_arrays(self._outlines)})
             self._outlines.clear()
+            self._writer.write(together)
 
     def finish(self) -> list[str]:
         """Notes on too many groups and on different bytes."""
