@@ -24,7 +24,8 @@ from typing import Any, TypeVar
 from unittest.mock import patch
 
 import shoal
-from shoal.io.disk import read_pieces, spilling, storing
+from shoal.io import read_tables
+from shoal.io.disk import spilling, storing
 from shoal.model.intake import Reading
 from shoal.publishing import block_facts, block_records, in_blocks
 from shoal.publishing.in_blocks import InBlocks
@@ -43,7 +44,7 @@ CORES = (2, 16, 64, 256)
 FIRST = "read_piece"  # of the input, which the process around the tasks reads
 GAPS = "find_nearest"
 TASKS = (
-    (read_pieces, FIRST),
+    (read_tables, FIRST),
     (spilling, "run_task"),
     (storing, "sort_buckets"),
     (in_blocks, "store_block"),

@@ -17,7 +17,7 @@ from shoal.io import read
 from shoal.io.columns.advice import likely_planes
 from shoal.io.formats.frames import parts_of
 from shoal.io.formats.json_values import members
-from shoal.io.tables import TABLES
+from shoal.io.toml_tables import TABLES
 from shoal.model.projection import WGS84, transform
 
 

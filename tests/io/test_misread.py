@@ -10,9 +10,8 @@ import pytest
 
 from foreign_writers import NOON_S
 from shoal.errors import InputError, MisuseError
-from shoal.io import read
+from shoal.io import read, read_tables
 from shoal.io.columns.land import on_land
-from shoal.io.disk import read_pieces
 from shoal.io.disk.storing import store_people
 from shoal.model.intake import Reading
 from shoal.runtime.run import Run
@@ -289,7 +288,7 @@ def test_one_file_of_several_with_latitude_and_longitude_swapped(tmp_path: Path,
 def test_swapped_files_are_seen_by_tasks_that_read_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(read_pieces, "_APART_BYTES", 1)
+    monkeypatch.setattr(read_tables, "_APART_BYTES", 1)
     (tmp_path / "calls").mkdir()
     for i in range(6):
         rows_at(tmp_path / "calls", f"p{i}", *((48.85, 2.35) if i % 3 else (2.35, 48.85)))

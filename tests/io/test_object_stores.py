@@ -24,8 +24,7 @@ from foreign_writers import GPX, NOON_S, people
 from ports import free_port
 from shoal.cli.options import NEW_RELEASE, RELEASE
 from shoal.errors import InputError, OutputError
-from shoal.io import read
-from shoal.io.disk import read_pieces
+from shoal.io import read, read_tables
 from shoal.io.disk.storing import store_people
 from shoal.io.sources.named_files import states
 from shoal.io.sources.object_stores import SCHEMES, files, is_address, open_object
@@ -112,10 +111,10 @@ def test_other_processes_read_objects_of_a_store(
     store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Workers open what they read by themselves: this process reads the first object alone."""
-    calls, own = shoal.synthesize(30, 2, 4), read_pieces.read_piece
-    read_here: list[read_pieces.Piece] = []
+    calls, own = shoal.synthesize(30, 2, 4), read_tables.read_piece
+    read_here: list[read_tables.Piece] = []
 
-    def counted(name: str, piece: read_pieces.Piece, *given: Any) -> Any:
+    def counted(name: str, piece: read_tables.Piece, *given: Any) -> Any:
         read_here.append(piece)
         return own(name, piece, *given)
 
@@ -124,8 +123,8 @@ def test_other_processes_read_objects_of_a_store(
         pq.write_table(calls.take(rows), tmp_path / "calls" / f"{part}.parquet")
         put(store, f"spread/{part}.parquet", (tmp_path / "calls" / f"{part}.parquet").read_bytes())
     in_memory = read(tmp_path / "calls")
-    monkeypatch.setattr(read_pieces, "_APART_BYTES", 2000)
-    monkeypatch.setattr(read_pieces, "read_piece", counted)
+    monkeypatch.setattr(read_tables, "_APART_BYTES", 2000)
+    monkeypatch.setattr(read_tables, "read_piece", counted)
     address = f"s3://{KEYS}@data/spread?{store}"
     people = store_people(address, Reading(), tmp_path / "people", Run(), engine=engine_of("local:2"))
     loaded = people.load(np.arange(people.n_subjects))

@@ -14,7 +14,8 @@ import pytest
 
 import shoal
 from shoal.errors import InputError, ShoalError
-from shoal.io.disk import read_pieces, spilling
+from shoal.io import read_tables
+from shoal.io.disk import spilling
 from shoal.io.disk.storing import store_people
 from shoal.io.formats import parquet_files
 from shoal.io.sources import object_stores, openers
@@ -54,7 +55,7 @@ class Pickling(Counting):
 @pytest.fixture(autouse=True)
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Files of a few kilobytes fall into pieces, and so do their row groups."""
-    monkeypatch.setattr(read_pieces, "_APART_BYTES", 2000)
+    monkeypatch.setattr(read_tables, "_APART_BYTES", 2000)
     monkeypatch.setattr(parquet_files, "_RUN_ROWS", 50)
 
 
@@ -300,7 +301,7 @@ def test_progress_rises_to_its_end(days: Path, tmp_path: Path) -> None:
     store_people(days, Reading(), tmp_path / "people", run, engine=Counting())
     steps = seen["reading 5 files"]
     assert steps == sorted(steps)
-    assert (steps[0][0], steps[-1]) == (0, (read_pieces.STEPS, read_pieces.STEPS))
+    assert (steps[0][0], steps[-1]) == (0, (read_tables.STEPS, read_tables.STEPS))
 
 
 def test_workers_that_do_not_reach_the_input_are_not_asked_for_ever(
@@ -313,7 +314,7 @@ def test_workers_that_do_not_reach_the_input_are_not_asked_for_ever(
             done = super().map(fn, parts)
             return (None for _ in done) if fn is spilling.run_task else done
 
-    monkeypatch.setattr(read_pieces, "_MOST_FAILURES", 2)
+    monkeypatch.setattr(read_tables, "_MOST_FAILURES", 2)
     engine = Blind()
     people = store_people(days, Reading(not_after_s=NOT_AFTER_S), tmp_path / "stored", Run(), engine=engine)
     assert_same(people, shoal.read(days, not_after_s=NOT_AFTER_S))

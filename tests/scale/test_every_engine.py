@@ -25,7 +25,8 @@ import pytest
 
 import shoal
 from shoal.errors import EngineError, InputError, MisuseError
-from shoal.io.disk import read_pieces, spilling, storing
+from shoal.io import read_tables
+from shoal.io.disk import spilling, storing
 from shoal.io.disk.storing import store_people
 from shoal.io.formats import parquet_files
 from shoal.io.reading_state import ReadingState
@@ -238,7 +239,7 @@ def test_the_release_is_the_same(
     with_processes: Engine, city: Path, in_threads: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also when reading, sorting, the search for hashes and the k-gaps are many tasks."""
-    monkeypatch.setattr(read_pieces, "_APART_BYTES", 1000)
+    monkeypatch.setattr(read_tables, "_APART_BYTES", 1000)
     monkeypatch.setattr(parquet_files, "_RUN_ROWS", 500)
     monkeypatch.setattr(storing, "TASK_ROWS", 1000)
     monkeypatch.setattr(spread_digests, "_IDS_OF_A_TASK", 40)
@@ -295,7 +296,7 @@ READ = spilling.run_task
 def test_a_killed_worker_costs_reading_its_piece_only(
     city: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(read_pieces, "_APART_BYTES", 1000)
+    monkeypatch.setattr(read_tables, "_APART_BYTES", 1000)
     monkeypatch.setattr(parquet_files, "_RUN_ROWS", 500)
     in_a_row = store_people(city, Reading(), tmp_path / "row", Run())
     monkeypatch.setattr(spilling, "run_task", read_or_killed)

@@ -17,7 +17,7 @@ import pytest
 import shoal as library
 from command_line import Shoal
 from shoal.errors import InputError
-from shoal.io.disk.read_pieces import columns_drawn
+from shoal.io.read_tables import columns_drawn
 from shoal.model.intake import Reading
 from shoal.scale.engine_spark import SparkCluster
 from shoal.synthetic import write_synthetic

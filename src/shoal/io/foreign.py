@@ -18,7 +18,7 @@ from shoal.io.columns.values import Names, plain, points, stored
 from shoal.io.formats.input_table import Table
 from shoal.io.formats.row_files import explain_damage
 from shoal.io.sources.openers import openers
-from shoal.io.tables import TABLES
+from shoal.io.toml_tables import TABLES
 from shoal.model.intake import Reading
 from shoal.model.projection import is_geographic
 from shoal.runtime.argument_types import typed

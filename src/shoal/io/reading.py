@@ -9,7 +9,7 @@ import numpy as np
 from shoal.errors import MisuseError
 from shoal.io.columns.public_places import ListedPlaces, read_listed
 from shoal.io.columns.times import clock_jumps
-from shoal.io.disk.read_pieces import TaskReader, read_tables
+from shoal.io.read_tables import TaskReader, read_tables
 from shoal.io.reading_state import Keep, ReadingState, account_people, no_rows
 from shoal.io.screening import require_screening, screen_trajectories
 from shoal.io.snapping import Rows, arrange, place_rows, require_grid

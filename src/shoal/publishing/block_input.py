@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from shoal.errors import InputError, OtherJobError
-from shoal.io.disk.read_pieces import columns_drawn
+from shoal.io.read_tables import columns_drawn
 from shoal.io.sources.named_files import BY_SPARK, SPARK_TABLE, State, states
 from shoal.model.intake import Reading
 from shoal.runtime.arrays import Numbers

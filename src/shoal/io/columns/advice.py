@@ -5,7 +5,7 @@ from typing import Final
 import numpy as np
 
 from shoal.io.columns.land import on_land
-from shoal.io.tables import TABLES
+from shoal.io.toml_tables import TABLES
 from shoal.model.projection import WGS84, transform
 from shoal.runtime.arrays import Floats
 

@@ -20,7 +20,7 @@ from shoal.io.columns.values import Names, is_text, numbers, plain, stored, with
 from shoal.io.formats import gis_files
 from shoal.io.formats.input_table import Table, reshape
 from shoal.io.sources.openers import openers
-from shoal.io.tables import TABLES
+from shoal.io.toml_tables import TABLES
 from shoal.messages import say
 from shoal.model.intake import Reading
 from shoal.model.projection import WGS84, is_geographic, transform

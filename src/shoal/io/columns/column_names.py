@@ -7,7 +7,7 @@ from typing import Final
 from shoal.errors import InputError, MisuseError
 from shoal.io.columns import meanings
 from shoal.io.formats.input_table import Geometry, Table
-from shoal.io.tables import TABLES
+from shoal.io.toml_tables import TABLES
 from shoal.model.intake import Reading
 
 _TABLE: Final = TABLES["column_names"]

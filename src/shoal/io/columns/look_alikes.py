@@ -15,7 +15,7 @@ from urllib.parse import unquote
 import numpy as np
 import pyarrow as pa
 
-from shoal.io.tables import TABLES, expressions
+from shoal.io.toml_tables import TABLES, expressions
 
 _TABLE: Final = TABLES["look_alikes"]
 _TEXTS: Final = {kind: "|".join(_TABLE[kind]) for kind in ("nobody", "nobody_in_brackets", "shared")}

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from shoal.errors import InputError
 from shoal.io.columns.counting import Counting
 from shoal.io.columns.values import is_text, plain
-from shoal.io.tables import TABLES, expressions
+from shoal.io.toml_tables import TABLES, expressions
 from shoal.runtime.arrays import Floats, Integers
 
 _TABLES: Final = TABLES["meanings"]

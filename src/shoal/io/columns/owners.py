@@ -8,7 +8,7 @@ from typing import Final
 
 from shoal.errors import InputError
 from shoal.io.formats.input_table import Owner, Table, add_constants
-from shoal.io.tables import TABLES
+from shoal.io.toml_tables import TABLES
 from shoal.messages import say
 from shoal.model.intake import Reading
 

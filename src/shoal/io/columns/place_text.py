@@ -17,7 +17,7 @@ from shoal.io.columns.column_names import CELLS, NAMES
 from shoal.io.columns.time_text import shape_of
 from shoal.io.columns.values import has_value, is_text, plain, points, with_columns
 from shoal.io.formats.input_table import Table, reshape
-from shoal.io.tables import TABLES, expressions
+from shoal.io.toml_tables import TABLES, expressions
 from shoal.messages import say
 from shoal.model.intake import Reading
 from shoal.runtime.arrays import Flags, Floats

@@ -18,7 +18,7 @@ from shoal.io.columns.column_names import column_called, find_column
 from shoal.io.columns.values import numbers, plain, with_columns
 from shoal.io.formats import mobility_text
 from shoal.io.formats.input_table import Owner, Table, reshape
-from shoal.io.tables import TABLES
+from shoal.io.toml_tables import TABLES
 from shoal.messages import Message, say
 from shoal.model.intake import Reading
 from shoal.runtime.arrays import Floats

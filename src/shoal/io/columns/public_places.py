@@ -14,7 +14,7 @@ from shoal.io.cleaning import OFF_LIST
 from shoal.io.columns.cell_positions import layout_of, numbers_in, read_places
 from shoal.io.columns.column_names import column_called, usual_columns
 from shoal.io.sources.openers import openers
-from shoal.io.tables import TABLES
+from shoal.io.toml_tables import TABLES
 from shoal.messages import say
 from shoal.model.intake import Reading
 from shoal.model.places import PublicPlaces

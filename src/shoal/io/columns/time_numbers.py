@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from shoal.errors import InputError
 from shoal.io.columns.time_text import SECOND, Micros, shape_of
-from shoal.io.tables import TABLES
+from shoal.io.toml_tables import TABLES
 from shoal.messages import say
 from shoal.runtime.arrays import Numbers
 from shoal.units import DAY_S, counted, duration_s

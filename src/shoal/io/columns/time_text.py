@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from shoal.errors import MisuseError
 from shoal.io.columns.values import has_value
-from shoal.io.tables import TABLES, expressions
+from shoal.io.toml_tables import TABLES, expressions
 from shoal.runtime.arrays import Flags, Integers
 from shoal.units import DAY_S
 

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from shoal.errors import InputError, MisuseError
-from shoal.io.disk.read_pieces import Piece, read_piece
+from shoal.io.read_tables import Piece, read_piece
 from shoal.io.reading_state import ReadingState
 from shoal.io.snapping import Rows
 from shoal.model.intake import Reading

@@ -26,7 +26,7 @@ from shoal.io.columns.column_names import RECOGNIZED
 from shoal.io.formats import nmea_files
 from shoal.io.formats.input_table import WRONG_FIELDS, Account, Table
 from shoal.io.formats.row_files import explain_damage, open_bytes
-from shoal.io.tables import recognize
+from shoal.io.toml_tables import recognize
 from shoal.messages import say
 from shoal.model.intake import Reading
 

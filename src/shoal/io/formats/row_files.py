@@ -16,7 +16,7 @@ import pyarrow as pa
 from shoal.errors import InputError
 from shoal.io.columns.owners import owners_of_file
 from shoal.io.formats.input_table import Account, Owner, Table
-from shoal.io.tables import TABLES
+from shoal.io.toml_tables import TABLES
 
 Row = Sequence[str | None]
 TEXT_ROWS: Final = 1 << 16  # of a batch

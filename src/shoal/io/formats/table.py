@@ -21,7 +21,7 @@ from shoal.io.formats import (
 )
 from shoal.io.formats.input_table import Table
 from shoal.io.formats.packed_files import PACKED, TAR, open_packed
-from shoal.io.tables import TABLES
+from shoal.io.toml_tables import TABLES
 from shoal.messages import say
 from shoal.model.intake import Reading
 

@@ -17,7 +17,7 @@ from shoal.errors import InputError, OutputError
 from shoal.io.formats.input_table import Table, bind_folder, folder_for_a_copy
 from shoal.io.formats.parquet_files import open_source
 from shoal.io.formats.row_files import explain_damage, explain_store_error
-from shoal.io.tables import TABLES
+from shoal.io.toml_tables import TABLES
 
 SCHEMES: Final = ("s3://", "gs://", "gcs://", "abfs://", "abfss://")
 _GOOGLE: Final = ("gs://", "gcs://")

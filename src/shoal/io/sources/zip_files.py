@@ -23,7 +23,7 @@ from shoal.io.formats.input_table import Owner, Table, add_constants, bind_folde
 from shoal.io.formats.packed_files import zip_of_tar
 from shoal.io.formats.row_files import BROKEN_ARCHIVE, explain_damage
 from shoal.io.formats.table import ARCHIVE, ARCHIVES, is_about_data, is_hidden
-from shoal.io.tables import recognize
+from shoal.io.toml_tables import recognize
 
 _BLOCK: Final = 1 << 20
 _DAWARICH: Final = "data.json"

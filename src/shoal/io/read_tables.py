@@ -101,7 +101,7 @@ def read_piece(
         if piece.part is not None:
             table.parts[:] = [piece.part]
         if state is None:
-            state = _begin(name, table, filled, named=reading)
+            state = _decide_columns(name, table, filled, named=reading)
         else:
             _require_same_layout(table, state, reading)
         state.owners.add(table, state.columns.person)
@@ -172,7 +172,7 @@ def _parts_of(opener: FileOpener) -> list[range]:
         return []
 
 
-def _begin(name: str, table: Table, reading: Reading, *, named: Reading) -> ReadingState:
+def _decide_columns(name: str, table: Table, reading: Reading, *, named: Reading) -> ReadingState:
     """named: settings of the caller."""
     columns = find_columns(table, reading)
     of_several = name.endswith(" files")
