@@ -122,7 +122,8 @@ def compare(
     )
     lines = [
         *(
-            f"{point.label}: risk {format_value(point.risk, 'share')}, {study.budget.utility} "
+            f"{point.label}: risk {format_value(point.risk, 'share')} (up to "
+            f"{format_value(point.risk_high, 'share')}), {study.budget.utility} "
             f"{format_value(point.utility, unit)}; strongest adversary {format_value(point.worst, 'share')} "
             f"({point.worst_by})" + ("" if is_anonymity(point.method) else "; no anonymity")
             for point in comparison.ranking
