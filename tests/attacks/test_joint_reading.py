@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from shoal.attacks import Rate, attack
 from shoal.attacks.attacking import AttackScope
-from shoal.attacks.place_lists import _repeated_corners
+from shoal.attacks.place_lists import _corners, motion_of
 from shoal.attacks.target import BoxTarget
 from shoal.kernels.joint_reading import (
     ROUNDS,
@@ -38,7 +38,9 @@ pytestmark = pytest.mark.kernels
 
 def listed(cells: list[tuple[int, int]]) -> PlaceList:
     xy = np.array(sorted(cells), dtype=np.int64)
-    return PlaceList(xy[:, 0].copy(), xy[:, 1].copy(), np.hstack([xy, xy + 1]), np.ones(len(xy)), public=True)
+    return PlaceList(
+        xy[:, 0].copy(), xy[:, 1].copy(), np.hstack([xy, xy + 1]), np.ones(len(xy)), True, np.ones((1, 1))
+    )
 
 
 def expected_at(boxes: Integers, places: PlaceList) -> list[list[float]]:
@@ -198,10 +200,81 @@ def test_corners_that_repeat_are_found_at_the_limits_of_32_bits() -> None:
     west, east = -(1 << 31), (1 << 31) - 2
     boxes = np.array([[0, 1, west, 3, east, 5], [0, 1, west, 3, west + 2, 9], [0, 1, east - 1, 4, east, 5]])
     target = BoxTarget.of_boxes(np.arange(4), boxes, Grid())
-    cells, use = _repeated_corners(target)
+    cells, use = _corners(target, fewest=2)
     assert target.boxes.dtype == np.int32
     assert cells.tolist() == [[west, 3], [east - 1, 4]]
     assert use.tolist() == [4, 4]
+    assert len(_corners(target, fewest=1)[0]) == 7
+
+
+@pytest.mark.jit_only
+def test_a_corner_whose_sides_move_as_one_body_would_is_likelier_to_hold_somebody() -> None:
+    motion = np.array([[1.5, 0.5], [0.25, 4.0]])
+    boxes = np.array(
+        [
+            [0, 1, 0, 0, 5, 5],
+            [1, 2, 1, 1, 5, 5],  # south-west moves as one, north-east stays
+            [3, 4, 2, 2, 6, 5],  # after a gap
+            [4, 6, 3, 3, 7, 5],  # longer than a slot
+        ]
+    )
+    places = listed([(3, 3)])._replace(motion=motion)
+    weights = places_in_boxes(boxes, places, 1).weights
+    west, south, east, north = 1, 2, 4, 8
+    expected = np.ones((4, 16))
+    expected[:2, [west | south, east | north, east | south, west | north]] = [4, 1.5, 0.5, 0.25]
+    assert weights == pytest.approx(expected)
+
+
+def walkers(crowds: int, minutes: int, rng: np.random.Generator) -> Integers:
+    """Cells [crowds, minutes, 5, 2] of people who stand still for a while, or walk on straight ways."""
+    places = np.empty((crowds, minutes, 5, 2), dtype=np.int64)
+    places[:, 0] = rng.integers(0, 60, (crowds, 5, 2))
+    ways = np.zeros((crowds, 5, 2), dtype=np.int64)
+    for minute in range(1, minutes):
+        turns = rng.random((crowds, 5)) < 0.2
+        ways[turns] = rng.integers(-2, 3, (turns.sum(), 2))
+        places[:, minute] = places[:, minute - 1] + ways
+    return places
+
+
+@pytest.mark.jit_only
+def test_readers_of_boxes_of_every_minute_use_how_bodies_move() -> None:
+    """Without it, any two sides that are touched may be of two people."""
+    crowds, minutes = 40, 30
+    true = walkers(crowds, minutes, np.random.default_rng(5))
+    slots = np.broadcast_to(np.arange(minutes)[:, None], (crowds, minutes, 1))
+    boxes = np.concatenate([slots, slots + 1, true.min(axis=2), true.max(axis=2) + 1], axis=2)
+    target = BoxTarget.of_boxes(np.arange(0, crowds * minutes + 1, minutes), boxes.reshape(-1, 6), Grid())
+    motion = motion_of(target)
+    assert motion[1, 1] > motion[0, 0] > 1 > motion[0, 5]  # nobody goes farther than two cells on an axis
+    cells, use = _corners(target, fewest=1)
+    places = listed([(x, y) for x, y in cells.tolist()])._replace(busyness=use)
+    right = {"without": 0, "with": 0}
+    for crowd, knows in product(range(crowds), right):
+        read = places._replace(motion=motion) if knows == "with" else places
+        guesses = np.zeros((5, minutes, 3), dtype=np.int64)
+        guess_in_record(boxes[crowd], np.empty((0, 3), dtype=np.int64), 5, read, 1, guesses)
+        right[knows] += int((guesses[1, :, None, 1:] == true[crowd]).all(axis=2).any(axis=1).sum())
+    assert right["with"] > 1.05 * right["without"]
+
+
+@pytest.mark.jit_only
+def test_who_knows_one_person_leaves_the_corners_that_this_one_may_move() -> None:
+    boxes = np.array([[0, 1, 0, 0, 5, 5], [1, 2, 0, 0, 5, 5]])
+    places = listed([(0, 0), (0, 4), (4, 0), (4, 4)])._replace(motion=np.full((1, 1), 9.0))
+    guesses = np.zeros((5, 2, 3), dtype=np.int64)
+    likely = guess_in_record(boxes, np.array([[0, 0, 2]]), 2, places, 1, guesses)
+    west_south, east_north, east_south, west_north = 3, 12, 6, 9
+    assert likely.weights[0, [west_south, east_north, east_south, west_north]].tolist() == [1, 9, 9, 1]
+    assert likely.weights[1, [west_south, east_north, east_south, west_north]].tolist() == [9, 9, 9, 9]
+
+
+@pytest.mark.jit_only
+def test_few_steps_tell_no_motion() -> None:
+    boxes = np.array([[t, t + 1, 0, 0, 5, 5] for t in range(900)])
+    target = BoxTarget.of_boxes(np.array([0, 900]), boxes, Grid())
+    assert motion_of(target).tolist() == [[1.0]]
 
 
 def test_who_knows_that_there_is_one_place_learns_nothing_from_boxes() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from shoal.attacks.evaluation import Evaluation
 from shoal.attacks.target import BoxTarget, narrowest
-from shoal.kernels.joint_reading import PlaceList, expect_visits
+from shoal.kernels.joint_reading import TWO_SLOTS, PlaceList, expect_visits
 from shoal.measures.leaves import part_places
 from shoal.measures.query import batches_of_records
 from shoal.model.claims.hull import TIGHT, parse_hull
@@ -23,6 +23,8 @@ _ROUNDS_OF_ONE: Final = 3  # of many records none must be explained to the end
 _MOST_RECORDS: Final = 500  # that a list is learned from
 _PART: Final = 50
 _UNUSED: Final = 1e-3  # visits to a place that explains nothing; a learned list drops it
+_FARTHEST: Final = 32  # cells that a side moves from one slot to the next; farther counts as that
+_FEWEST_STEPS: Final = 1000  # that tell how bodies move
 _LEARNED: Final[WeakKeyDictionary[BoxTarget, PlaceList]] = WeakKeyDictionary()
 _SHARED: Final = 3  # people at a position that repeats
 _SAMPLES_AT_ONCE: Final = 1 << 18
@@ -75,7 +77,7 @@ def list_of(evaluation: Evaluation[BoxTarget]) -> PlaceList:
 
 def _as_list(cells: Integers, busyness: Floats, *, public: bool) -> PlaceList:
     x, y = (np.ascontiguousarray(column) for column in cells.T)
-    return PlaceList(x, y, np.hstack([cells, cells + 1]), busyness, public)
+    return PlaceList(x, y, np.hstack([cells, cells + 1]), busyness, public, np.ones((1, 1)))
 
 
 def _public_list(listed: PublicPlaces, people: Trajectories, hull: str, cell_m: float) -> PlaceList:
@@ -94,9 +96,10 @@ def _public_list(listed: PublicPlaces, people: Trajectories, hull: str, cell_m: 
 
 
 def _learn_list(evaluation: Evaluation[BoxTarget]) -> PlaceList:
-    """Corners of several records; busy is what explains many sides."""
+    """Corners of several records, all where boxes show motion; busy is what explains many sides."""
     records = evaluation.target.classes.records
-    cells, use = _repeated_corners(records)
+    motion = motion_of(records)
+    cells, use = _corners(records, fewest=1 if len(motion) > 1 else 2)
     places = _as_list(cells, use, public=False)
     chosen = np.unique(np.linspace(0, records.n_records - 1, _MOST_RECORDS).astype(np.int64))
     sizes = np.maximum(evaluation.target.classes.sizes, 2)
@@ -117,11 +120,34 @@ def _learn_list(evaluation: Evaluation[BoxTarget]) -> PlaceList:
         kept = (visits == 0) | (visits > _UNUSED)
         cells = cells[kept]
         places = _as_list(cells, visits[kept] + _UNUSED, public=False)
-    return places
+    return places._replace(motion=motion)
 
 
-def _repeated_corners(records: BoxTarget) -> tuple[Integers, Floats]:
-    """Cells [p, 2] at corners of more than one record, and how usual each is."""
+def motion_of(records: BoxTarget) -> Floats:
+    """How much likelier two sides move so many cells in a slot if one body is at both: [m, m], or one 1.
+
+    Sides tell how far bodies go, alike in all directions. Half of the time, others are at the sides next.
+    """
+    boxes, record = records.boxes.astype(np.int64), records.record_of_box
+    follows = (boxes[1:, 1] - boxes[:-1, 0] == TWO_SLOTS) & (record[1:] == record[:-1])
+    steps = np.minimum(np.abs(boxes[1:, 2:] - boxes[:-1, 2:])[follows], _FARTHEST)
+    if len(steps) < _FEWEST_STEPS:
+        return np.ones((1, 1))
+    of_side = np.bincount(steps.ravel(), minlength=_FARTHEST + 1) + 1.0
+    of_side /= of_side.sum()
+    east, north = np.mgrid[: _FARTHEST + 1, : _FARTHEST + 1]
+    distance = np.rint(np.hypot(east, north)).astype(np.int64).clip(1, _FARTHEST)
+    of_body = of_side[distance] / distance * np.where(east, 2, 1) * np.where(north, 2, 1)
+    of_body[0, 0] = 0.0
+    of_body /= of_body.sum()
+    stays = max(of_side[0] - of_body[0].sum(), 0.0) / (1.0 - of_body[0].sum())  # as sides stay
+    of_body *= 1.0 - stays
+    of_body[0, 0] = stays
+    return np.asarray((1.0 + of_body / np.outer(of_side, of_side)) / 2.0)
+
+
+def _corners(records: BoxTarget, *, fewest: int) -> tuple[Integers, Floats]:
+    """Cells [p, 2] at corners of so many records at least, and how usual each is."""
     west, south, east, north = records.boxes[:, 2:].T
     owner = records.record_of_box
     least = np.array([west.min(), south.min()], dtype=np.int64)
@@ -133,5 +159,5 @@ def _repeated_corners(records: BoxTarget) -> tuple[Integers, Floats]:
     corner = distinct(corners).astype(np.int64) // records.n_records
     first = np.flatnonzero(np.diff(corner, prepend=-1))
     counts = np.diff(first, append=len(corner))
-    cells = np.column_stack(np.unravel_index(corner[first[counts > 1]], shape[:2])) + least
-    return cells, counts[counts > 1].astype(np.float64) ** 2
+    cells = np.column_stack(np.unravel_index(corner[first[counts >= fewest]], shape[:2])) + least
+    return cells, counts[counts >= fewest].astype(np.float64) ** 2

@@ -26,6 +26,9 @@ _RARE: Final = 1e-4  # a share of the draws from a box that is left out
 _KNOWN: Final = 10.0  # draws that a known sample counts for
 _DRAWS_EACH: Final = 2  # different places of a person in a box
 _SIDES: Final = 4  # so many draws touch all sides, if any can
+TWO_SLOTS: Final = 2  # of two boxes, one slot each, without a gap
+_X_SIDES: Final = (2, 4)  # columns of boxes
+_Y_SIDES: Final = (3, 5)
 
 
 class PlaceList(NamedTuple):
@@ -36,6 +39,9 @@ class PlaceList(NamedTuple):
     bounds: Integers  # int64 [p, 4]; west, south, east, north of the cell, or of the leaf that stands for it
     busyness: Floats  # float64 [p], above 0
     public: bool  # otherwise learned from sides of boxes, so that a blind reader lacks it
+    motion: (
+        Floats  # float64 [m, m]; how much likelier two sides move so many cells in a slot if one body does
+    )
 
 
 class Contents(NamedTuple):
@@ -44,6 +50,7 @@ class Contents(NamedTuple):
     offsets: Integers
     places: Numbers  # uint32 [c], positions in the list
     sides: Numbers  # uint8 [c], the set of sides that a place lies at
+    weights: Floats  # float64 [b, 16], how much likelier somebody is at each set of sides, as the sides move
 
 
 @compiled
@@ -59,6 +66,23 @@ def _sides_at(boxes: Integers, b: int, bounds: Integers, reach: int) -> int:
         + 4 * (bounds[2] > boxes[b, 4] - reach)
         + 8 * (bounds[3] > boxes[b, 5] - reach)
     )
+
+
+@compiled
+def _weigh_corners(boxes: Integers, motion: Floats) -> Floats:
+    # a body at a corner moves both of its sides from one slot to the next
+    weights, most = np.ones((len(boxes), _SETS)), len(motion) - 1
+    for b in range(1, len(boxes)):
+        if boxes[b, 1] - boxes[b - 1, 0] != TWO_SLOTS:
+            continue
+        for x in _X_SIDES:
+            for y in _Y_SIDES:
+                east, north = abs(boxes[b, x] - boxes[b - 1, x]), abs(boxes[b, y] - boxes[b - 1, y])
+                likelier = motion[min(east, most), min(north, most)]
+                corner = (1 << (x - 2)) | (1 << (y - 2))
+                weights[b - 1, corner] *= likelier
+                weights[b, corner] *= likelier
+    return weights
 
 
 @compiled
@@ -79,7 +103,7 @@ def places_in_boxes(boxes: Integers, places: PlaceList, reach: int) -> Contents:
                     inside[n], sides[n] = place, at
                     n += 1
         offsets[b + 1] = n
-    return Contents(offsets, inside[:n], sides[:n])
+    return Contents(offsets, inside[:n], sides[:n], _weigh_corners(boxes, places.motion))
 
 
 class Draws(NamedTuple):
@@ -172,7 +196,7 @@ def _weigh_places(contents: Contents, b: int, habit: Floats, shares: Floats, mas
     # fill the weights [c] of the places in a box and the share of each set of sides in their sum, returned
     mass[:], inside = 0.0, 0.0
     for c in range(contents.offsets[b], contents.offsets[b + 1]):
-        shares[c] = habit[contents.places[c]]
+        shares[c] = habit[contents.places[c]] * contents.weights[b, contents.sides[c]]
         if contents.sides[c]:
             mass[contents.sides[c]] += shares[c]
         else:  # most places
@@ -198,7 +222,7 @@ def read_record(
     touched [b]: sides that known samples explain. people: those whose samples are not known. expected [c]:
     draws of each place in a box. named [2, 0]: only these are filled.
     """
-    offsets, places, sides = contents
+    offsets, places, sides, _ = contents
     prior, least = _prior(places, busyness), _DRAWS_EACH * people
     habit, shares, each = prior.copy(), np.empty(len(places)), np.empty(_SETS)
     draws = Draws(np.empty(_SETS), np.empty((max(least, _SIDES) + 1, _SETS)))
@@ -255,7 +279,7 @@ def expect_person(contents: Contents, cells: Integers, people: int, places: Plac
     The person has habits of their own and draws once from each box, the others from theirs as in
     ``read_record``. So sides that one of them must explain tell where the other was.
     """
-    offsets, inside, sides = contents
+    offsets, inside, sides, _ = contents
     prior, least = _prior(inside, places.busyness), _DRAWS_EACH * max(people - 1, 1)
     known = prior.copy()
     for m in range(len(cells)):
@@ -320,7 +344,7 @@ def _likely_places(contents: Contents, expected: Floats) -> Contents:
                 places[n], sides[n] = contents.places[c], contents.sides[c]
                 n += 1
         offsets[b + 1] = n
-    return Contents(offsets, places[:n].copy(), sides[:n].copy())
+    return Contents(offsets, places[:n].copy(), sides[:n].copy(), contents.weights)
 
 
 @compiled
@@ -398,6 +422,10 @@ def guess_in_record(
     contents = places_in_boxes(boxes, places, reach)
     touched, own = np.empty(len(boxes), dtype=np.int64), np.empty(len(boxes), dtype=np.int64)
     _find_known(boxes, known, places, reach, touched, own)
+    for b in range(len(boxes)):
+        for c in range(_SETS):
+            if c & touched[b]:  # the known ones may move it
+                contents.weights[b, c] = 1.0
     expected, named = np.empty(len(contents.places)), np.empty((2, len(boxes)), dtype=np.int64)
     read_record(contents, touched, people, places.busyness, expected, named, ROUNDS)
     _guess_blindly(boxes, contents, places, guesses[3])
