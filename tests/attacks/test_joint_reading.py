@@ -272,9 +272,12 @@ def test_who_knows_one_person_leaves_the_corners_that_this_one_may_move() -> Non
 
 @pytest.mark.jit_only
 def test_few_steps_tell_no_motion() -> None:
-    boxes = np.array([[t, t + 1, 0, 0, 5, 5] for t in range(900)])
-    target = BoxTarget.of_boxes(np.array([0, 900]), boxes, Grid())
-    assert motion_of(target).tolist() == [[1.0]]
+    boxes = np.array([[t, t + 1, 0, 0, 5, 5] for t in range(1001)])
+    apart = np.array([[9 * t, 9 * t + 1, 0, 0, 5, 5] for t in range(1000, 10_001)])
+    assert motion_of(BoxTarget.of_boxes(np.array([0, 1001]), boxes, Grid())).shape == (33, 33)
+    assert motion_of(BoxTarget.of_boxes(np.array([0, 1000]), boxes[:-1], Grid())).tolist() == [[1.0]]
+    most_apart = BoxTarget.of_boxes(np.array([0, 10_002]), np.concatenate([boxes, apart]), Grid())
+    assert motion_of(most_apart).tolist() == [[1.0]]
 
 
 def test_who_knows_that_there_is_one_place_learns_nothing_from_boxes() -> None:

@@ -25,6 +25,7 @@ _PART: Final = 50
 _UNUSED: Final = 1e-3  # visits to a place that explains nothing; a learned list drops it
 _FARTHEST: Final = 32  # cells that a side moves from one slot to the next; farther counts as that
 _FEWEST_STEPS: Final = 1000  # that tell how bodies move
+_STEPPING: Final = 0.1  # of the boxes, at least; call records have a few steps, too
 _LEARNED: Final[WeakKeyDictionary[BoxTarget, PlaceList]] = WeakKeyDictionary()
 _SHARED: Final = 3  # people at a position that repeats
 _SAMPLES_AT_ONCE: Final = 1 << 18
@@ -131,7 +132,7 @@ def motion_of(records: BoxTarget) -> Floats:
     boxes, record = records.boxes.astype(np.int64), records.record_of_box
     follows = (boxes[1:, 1] - boxes[:-1, 0] == TWO_SLOTS) & (record[1:] == record[:-1])
     steps = np.minimum(np.abs(boxes[1:, 2:] - boxes[:-1, 2:])[follows], _FARTHEST)
-    if len(steps) < _FEWEST_STEPS:
+    if len(steps) < max(_FEWEST_STEPS, _STEPPING * len(boxes)):
         return np.ones((1, 1))
     of_side = np.bincount(steps.ravel(), minlength=_FARTHEST + 1) + 1.0
     of_side /= of_side.sum()
