@@ -39,9 +39,7 @@ class PlaceList(NamedTuple):
     bounds: Integers  # int64 [p, 4]; west, south, east, north of the cell, or of the leaf that stands for it
     busyness: Floats  # float64 [p], above 0
     public: bool  # otherwise learned from sides of boxes, so that a blind reader lacks it
-    motion: (
-        Floats  # float64 [m, m]; how much likelier two sides move so many cells in a slot if one body does
-    )
+    motion: Floats  # float64 [m, m]; how much likelier sides move so many cells in a slot if one body does
 
 
 class Contents(NamedTuple):
