@@ -28,7 +28,7 @@ from shoal.runtime.arrays import Floats, Integers, Numbers
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.synthetic import write_synthetic
-from shoal_tables import Privacy, Rules, days_of, grid_zones, slots_of
+from shoal_tables import Privacy, Rules, days_of, grid_zones, hours_of
 from shoal_tables.making.calibration import add_noise, default_bound, promise_of
 from shoal_tables.making.contributions import clip, contributions, events_of, sequences_of
 from shoal_tables.making.promise import estimate, scale_of
@@ -55,7 +55,7 @@ def rules_of(table: str, days: str, side_m: int = 2000) -> Rules:
         day_of=day_of,
         unit=unit,  # type: ignore[arg-type]
         longest_gap_s=GAP_S,
-        hours=slots_of(3600) if table == "presence" else WHOLE_DAY,
+        hours=hours_of("1h") if table == "presence" else WHOLE_DAY,
     )
 
 

@@ -20,7 +20,7 @@ from shoal_tables import (
     cell_zones,
     days_of,
     h3_zones,
-    slots_of,
+    hours_of,
 )
 from shoal_tables.definition.manifest import Kind, Trips, read_table_manifest
 from shoal_tables.verification.checking import verify_table
@@ -37,7 +37,7 @@ RULES: dict[str, Callable[[Path], Rules]] = {
     "flows": lambda _: rules_of("flows", side_m=3000),
     "flows between stays": lambda _: rules_of("flows", trips=_STAYS, longest_gap_s=6 * 3600),
     "flows of each day": lambda _: rules_of("flows", day_of=days_of("each", FIRST, LAST), unit="person-day"),
-    "flows by hours": lambda _: rules_of("flows", hours=slots_of(3600 * 4)),
+    "flows by hours": lambda _: rules_of("flows", hours=hours_of("4h")),
     "flows of workdays": lambda _: rules_of("flows", day_of=days_of("workday", FIRST, date(2024, 1, 8))),
     "dwell": lambda _: rules_of("dwell", side_m=2000),
     "homes": lambda _: rules_of("homes", side_m=2000),

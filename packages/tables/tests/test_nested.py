@@ -23,7 +23,7 @@ from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.files import sha256_of
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
-from shoal_tables import Privacy, Rules, grid_zones, slots_of
+from shoal_tables import Privacy, Rules, grid_zones, hours_of
 from shoal_tables.attacks.attacking import attack_table, play
 from shoal_tables.definition.manifest import EXPORTED, Kind
 from shoal_tables.making import tabulate as making
@@ -254,7 +254,7 @@ def test_an_outer_table_that_does_not_agree_is_refused(tmp_path: Path) -> None:
 def test_outer_zones_without_noise_of_their_own_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, of_outer: Callable[..., Integers], kinds: set[str]
 ) -> None:
-    rules, drawn = rules_of("presence", zones=nested(tmp_path, 3000), hours=slots_of(3600)), list[Integers]()
+    rules, drawn = rules_of("presence", zones=nested(tmp_path, 3000), hours=hours_of("1h")), list[Integers]()
 
     def forged(counts: Integers, *how: Any) -> Integers:
         noisy = add_noise(counts, *how) if not drawn else of_outer(counts, drawn[0])

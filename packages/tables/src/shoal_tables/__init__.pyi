@@ -3,8 +3,6 @@ from shoal_tables.making.ledger import Ledger as Ledger
 from shoal_tables.making.rules import Rules as Rules
 from shoal_tables.making.rules import days_of as days_of
 from shoal_tables.making.rules import hours_of as hours_of
-from shoal_tables.making.rules import read_calendar as read_calendar
-from shoal_tables.making.rules import slots_of as slots_of
 from shoal_tables.making.tabulate import Tabulation as Tabulation
 from shoal_tables.making.tabulate import tabulate as tabulate
 from shoal_tables.making.zones import cell_zones as cell_zones

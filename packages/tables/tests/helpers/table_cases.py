@@ -15,8 +15,8 @@ from shoal_tables import (
     Tabulation,
     days_of,
     grid_zones,
+    hours_of,
     polygon_zones,
-    slots_of,
     tabulate,
 )
 from shoal_tables.definition.manifest import Kind
@@ -33,7 +33,7 @@ def city(people: int = 60, seed: int = 1) -> Any:
 
 def rules_of(table: Kind = "flows", side_m: float = 10_000, **changes: Any) -> Rules:
     """Rules for the city."""
-    hours = {"hours": slots_of(6 * 3600)} if table == "presence" else {}
+    hours = {"hours": hours_of("6h")} if table == "presence" else {}
     settings = {
         "zones": grid_zones(side_m, AREA),
         "day_of": days_of("kinds", FIRST, LAST),

@@ -132,10 +132,7 @@ _MOST_PATHS: Final = 1000  # matching takes the cube of it
 
 @dataclass(frozen=True)
 class Victims:
-    """Bounded contributions of the units to attack [k, cells], and sums of all units [cells].
-
-    Cells of outer zones stand at the end.
-    """
+    """Bounded contributions of the units to attack [k, cells], sums of all [cells]; outer zones last."""
 
     contributions: Any  # sparse
     counts: Integers

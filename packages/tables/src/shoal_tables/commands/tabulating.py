@@ -17,7 +17,7 @@ from shoal_tables.definition.manifest import EACH_TRIP, Trips
 from shoal_tables.making import promise as promises
 from shoal_tables.making.calibration import Privacy, promise_of
 from shoal_tables.making.ledger import Ledger
-from shoal_tables.making.rules import BY_ZONES, Rules, days_of, hours_of, read_calendar, slots_of
+from shoal_tables.making.rules import BY_ZONES, Rules, days_of, hours_of, slots_of
 from shoal_tables.making.tabulate import tabulate
 from shoal_tables.making.zones import ZoneSet, cell_zones, grid_zones, h3_zones, polygon_zones
 
@@ -125,7 +125,6 @@ def _rules_of(chosen: Any, reading: dict[str, Any]) -> Rules:
     slot = chosen.slot or (HOUR_S if chosen.kind == "presence" else DAY_S)
     hours = slots_of(slot) if chosen.hours is None else hours_of(chosen.hours)
     first, last = chosen.period
-    calendar = None if chosen.calendar is None else read_calendar(chosen.calendar)
     stays = Trips(
         definition="stays",
         radius_m=_whole("--stay-radius", chosen.stay_radius, "meters"),
@@ -139,7 +138,7 @@ def _rules_of(chosen: Any, reading: dict[str, Any]) -> Rules:
     return Rules(
         table=chosen.kind,
         zones=zones,
-        day_of=days_of(chosen.days, first, last, calendar),
+        day_of=days_of(chosen.days, first, last, chosen.calendar),
         hours=hours,
         trips=stays if chosen.trips == "stays" else BY_ZONES,
         longest_gap_s=_whole("--longest-gap", chosen.longest_gap, "seconds"),

@@ -82,10 +82,7 @@ class Privacy:
 
 
 def promise_of(rules: Rules, privacy: Privacy, *, unit_of_protection: str = "", sampler: str = "") -> Promise:
-    """The noise that follows from rules, privacy, and what one unit is; from nothing else in the data.
-
-    unit_of_protection: as the reader says it; empty before any data is read.
-    """
+    """The noise that follows from rules, privacy, and what one unit is (as the reader says it) alone."""
     granularity = promises.granularity_for(rules.common_days)
     date = granularity // int(rules.dates_per_day.min())  # the most that one date adds to a cell
     bound, source, cells = privacy.bound, terms.CHOSEN, 0

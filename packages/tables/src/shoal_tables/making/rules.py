@@ -13,7 +13,7 @@ import numpy as np
 from shoal.errors import MisuseError
 from shoal.model.clocks import Clock
 from shoal.runtime.arrays import Floats, Integers
-from shoal.units import HOUR_S
+from shoal.units import HOUR_S, duration_s
 from shoal_tables.definition import manifest as terms
 from shoal_tables.definition.manifest import COLUMNS, WORKDAY, Hours, Kind, Labels, Trips, Unit
 from shoal_tables.definition.text_tables import read_two_columns
@@ -213,7 +213,7 @@ class Level:
 
 
 def days_of(
-    kind: DaysKind, first: date, last: date, calendar: dict[date, str] | None = None
+    kind: DaysKind, first: date, last: date, calendar: dict[date, str] | Path | None = None
 ) -> dict[date, str]:
     """The day of the cells in which each date of a period counts.
 
@@ -224,8 +224,9 @@ def days_of(
         (workdays, Saturdays and Sundays) or "each" (every date by itself).
     first, last : date
         The period, both included.
-    calendar : dict of date to str or None
-        Other kinds of some dates, such as "holiday"; for "workday" and "kinds".
+    calendar : dict of date to str, Path or None
+        Other kinds of some dates, such as "holiday", for "workday" and "kinds"; or a CSV file of them with
+        the columns ``date`` and ``kind``.
 
     Returns
     -------
@@ -236,6 +237,8 @@ def days_of(
     ------
     MisuseError
         For a period of no day or too many, or without a workday.
+    InputError
+        For a line of the file without a date or a kind, or a date that repeats.
 
     Examples
     --------
@@ -250,6 +253,8 @@ def days_of(
         return dict.fromkeys(dates, "typical")
     if kind == "each":
         return {one: one.isoformat() for one in dates}
+    if isinstance(calendar, Path):
+        calendar = read_two_columns(calendar, ("date", "kind"), "2024-12-25,holiday", date.fromisoformat, str)
     kinds = {one: (calendar or {}).get(one, WEEK[one.weekday()]) for one in dates}
     if kind == "workday":
         kinds = {day: of_day for day, of_day in kinds.items() if of_day == WORKDAY}
@@ -258,25 +263,8 @@ def days_of(
     return kinds
 
 
-def read_calendar(path: Path) -> dict[date, str]:
-    """Kinds of dates from a CSV file with the columns ``date`` and ``kind``.
-
-    Raises
-    ------
-    InputError
-        For a line without a date or a kind, and for a date that repeats.
-    """
-    return read_two_columns(path, ("date", "kind"), "2024-12-25,holiday", date.fromisoformat, str)
-
-
 def slots_of(slot_s: float) -> Hours:
-    """Equal slots of a day; MisuseError unless whole minutes divide it.
-
-    Examples
-    --------
-    >>> slots_of(6 * 3600)
-    ((0, 360), (360, 720), (720, 1080), (1080, 1440))
-    """
+    """Equal slots of a day."""
     minutes = int(slot_s // 60)
     if slot_s != minutes * 60 or not minutes or _DAY_MIN % minutes:
         raise MisuseError(
@@ -286,13 +274,30 @@ def slots_of(slot_s: float) -> Hours:
 
 
 def hours_of(text: str) -> Hours:
-    """Hours such as ``6-10,10-16,16:30-20``; MisuseError unless they ascend within a day.
+    """Hours of the day to count in.
+
+    Parameters
+    ----------
+    text : str
+        The length of equal slots, such as ``30min``, or hours that ascend, such as ``6-10,16:30-20``.
+
+    Returns
+    -------
+    tuple of (int, int)
+        The minutes of the day at which each begins and ends.
+
+    Raises
+    ------
+    MisuseError
+        When the text says neither, slots do not divide the day, or hours overlap.
 
     Examples
     --------
     >>> hours_of("6-10,16:30-20")
     ((360, 600), (990, 1200))
     """
+    if text[:1].isdigit() and text[-1:].isalpha():
+        return slots_of(duration_s(text))
     hours = []
     for part in text.split(","):
         begin, _, end = part.strip().partition("-")
