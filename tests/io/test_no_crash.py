@@ -1,10 +1,12 @@
 """Files that ended in a traceback, an abort or a full memory once: a clear refusal, or rows that are read."""
 
 import json
+import shutil
 import struct
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Final
 
 import pyarrow as pa
@@ -86,6 +88,23 @@ def test_a_shapefile_in_an_archive_and_one_without_a_system(tmp_path: Path) -> N
     with pytest.raises(InputError, match="give crs EPSG:4326 for a geometry"):
         read(shape)
     assert read(shape, crs="EPSG:4326").crs is not None
+
+
+def test_the_parts_of_a_shapefile_in_an_archive_count_and_stay_inside(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not installed("geopandas"):
+        pytest.skip("geopandas is not installed")
+    shape = shapefile(tmp_path, "ann", "UTF-8")
+    with zipfile.ZipFile(tmp_path / "x.zip", "w") as archive:
+        for path in (shape, *map(shape.with_suffix, (".shx", ".dbf", ".prj"))):
+            archive.write(path, f"points/{path.name}")
+        archive.writestr("points/x./../../../outside.dbf", "no part of it")
+    assert read(tmp_path / "x.zip").ids == ("ann", "bob")
+    assert list(tmp_path.rglob("outside.dbf")) == []
+    free = SimpleNamespace(free=shape.stat().st_size)  # enough for the shapes alone
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: free)
+    assert "unpacks to more than the disk" in refusal(tmp_path / "x.zip")
 
 
 @pytest.mark.parametrize("encoding", ["ISO-8859-1", "UTF-8"])

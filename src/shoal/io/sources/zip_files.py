@@ -97,12 +97,14 @@ def open_member(whole: Archive, member: str, open_file: Callable[[Path, Path], T
             raise InputError(f"{path.name} holds a file outside itself; it is not read")
         damaged = f"{path.name} is damaged or needs a password: {Path(member).name} cannot be read"
         with explain_damage(damaged, *BROKEN_ARCHIVE, OSError), zipfile.ZipFile(path) as archive:
-            need = archive.getinfo(member).file_size
+            parts = _parts_of(member, archive.namelist())
+            need = sum(archive.getinfo(part).file_size for part in parts)
             if need > shutil.disk_usage(folder).free:
                 raise InputError(f"{path.name} unpacks to more than the disk for temporary files holds")
-            beside = [name for name in archive.namelist() if name.startswith(member[: -len("shp")])]
-            parts = beside if member.lower().endswith(".shp") else [member]
-            archive.extractall(folder / stem_of(path.name), parts)
+            inner.parent.mkdir(parents=True, exist_ok=True)
+            for part in parts:
+                with archive.open(part) as packed, inner.with_name(Path(part).name).open("wb") as file:
+                    shutil.copyfileobj(packed, file, _BLOCK)
             of_one_person = _is_strava(archive.namelist()) or _is_dawarich(archive)
         table = bind_folder(open_file(inner, folder / stem_of(path.name)), folder)
     inside, place = str(folder.resolve()), f"{path.resolve()}!"
@@ -112,6 +114,14 @@ def open_member(whole: Archive, member: str, open_file: Callable[[Path, Path], T
     owner = Owner(column="uid", value=stem_of(path.name), place=str(path.resolve()), what="export")
     columns = tuple(name for name in table.columns if name != "uid")
     return add_constants(replace(table, columns=columns, owners=(owner,)), {"uid": owner.value})
+
+
+def _parts_of(member: str, names: Sequence[str]) -> list[str]:
+    """The files that are read with this one: those of a Shapefile, which lie beside it."""
+    if not member.lower().endswith(".shp"):
+        return [member]
+    of_member = Path(member).with_suffix("")
+    return [name for name in names if Path(name).with_suffix("") == of_member and not name.endswith("/")]
 
 
 def open_stream(stream: BinaryIO, open_file: Callable[[Path, Path], Table]) -> Table:

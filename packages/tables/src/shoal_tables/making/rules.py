@@ -263,12 +263,12 @@ def days_of(
     return kinds
 
 
-def slots_of(slot_s: float) -> Hours:
+def slots_of(slot_s: float, option: str = "--slot") -> Hours:
     """Equal slots of a day."""
     minutes = int(slot_s // 60)
     if slot_s != minutes * 60 or not minutes or _DAY_MIN % minutes:
         raise MisuseError(
-            f"--slot of {slot_s:g} s does not divide a day; choose for example 30min, 1h or 24h"
+            f"{option} of {slot_s:g} s does not divide a day; choose for example 30min, 1h or 24h"
         )
     return tuple((begin, begin + minutes) for begin in range(0, _DAY_MIN, minutes))
 
@@ -297,7 +297,7 @@ def hours_of(text: str) -> Hours:
     ((360, 600), (990, 1200))
     """
     if text[:1].isdigit() and text[-1:].isalpha():
-        return slots_of(duration_s(text))
+        return slots_of(duration_s(text), "--hours")
     hours = []
     for part in text.split(","):
         begin, _, end = part.strip().partition("-")
