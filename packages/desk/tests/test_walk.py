@@ -82,7 +82,7 @@ def test_from_a_file_to_a_signed_record(desk_city: Path, tmp_path: Path, browser
         walker.at("release")
         walker.choose("input[name=private]")
         walker.press("start:release", "#risk")
-        page.wait_for_function("document.activeElement.id === 'written'")  # a screen reader says what came
+        page.wait_for_selector("#written:focus")  # a screen reader says what came
         assert "The promise holds." in page.inner_text("#verdict")
         walker.press("start:shown_class", "#beliefs")
         row = pq.read_table(folder / "release" / "release.parquet").to_pylist()[0]
