@@ -1,4 +1,4 @@
-"""Extents of a release of everyone, from GLOVE on samples; they fall as a power of the number of people."""
+"""Extents of a release of everyone, from GLOVE on samples; they fall with the number of people."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -18,13 +18,18 @@ from shoal.runtime.run import Run
 from shoal.units import counted, measured_m, measured_s
 from shoal.utility.accuracy import measure_accuracy
 
-LARGEST_SAMPLE: Final = 1_000  # people in the largest sample
-_MOST_SAMPLES: Final = 150_000  # raw samples in it: GLOVE takes time with their square
+LARGEST_SAMPLE: Final = 1_000  # people in trials that are attacked, too
+_MOST_SAMPLES: Final = 150_000  # raw samples of them: GLOVE takes time with their square
+_LARGEST_ESTIMATED: Final = 2_000  # people in samples that are only anonymized
+_MOST_ESTIMATED: Final = 500_000  # raw samples of them
 _LEAST_CROWDS: Final = 4  # in the smallest sample
-_DRAWS: Final = (4, 4, 2, 2, 1)  # of a quarter, a third, half, three quarters and all of the largest sample
-_SHARES: Final = (0.25, 0.35, 0.5, 0.75, 1.0)
+_PARTS: Final = (1, 2, 4)  # the largest sample as a whole, its halves and its quarters
 _SEED: Final = 43
-_T_975: Final = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20)  # Student, freedom from 1
+_T_975: Final = 2.78  # Student, four degrees of freedom: of two halves and of four quarters
+_SLOWER: Final = (
+    0.6  # the fall beyond the largest sample, of that between its halves and itself (docs/exposure.md)
+)
+_UNSURE: Final = 0.4  # that share may be so much larger or smaller
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,8 +78,9 @@ def estimate_releases(
 ) -> list[ReleaseEstimate]:
     """Estimate the extents of a release of everyone by GLOVE with its default settings.
 
-    GLOVE runs on samples of up to 1,000 people and 150,000 raw samples; a line through the logarithms of
-    medians and sizes gives the medians of everyone. Nothing is capped. Fewer people are all anonymized.
+    GLOVE runs on a sample of up to 2,000 people and 500,000 raw samples, on its halves and on its quarters.
+    Medians fall from halves to the whole sample; beyond it they are taken to fall 0.6 times as fast in the
+    logarithms of medians and people. Nothing is capped. Fewer people are all anonymized.
 
     >>> import shoal
     >>> from shoal.publishing.estimate import estimate_releases
@@ -88,37 +94,35 @@ def estimate_releases(
 
 def size_of_sample(original: Trajectories, k: int) -> int:
     """The number of people on whom GLOVE is tried: enough to judge crowds of k, few enough to be quick."""
+    return _most_people(original, k, LARGEST_SAMPLE, _MOST_SAMPLES)
+
+
+def _most_people(original: Trajectories, k: int, people: int, samples: int) -> int:
     n = original.n_subjects
-    quick = round(_MOST_SAMPLES / original.n_samples * n)
-    return min(n, LARGEST_SAMPLE, max(quick, 4 * _LEAST_CROWDS * k))
+    quick = round(samples / original.n_samples * n)
+    return min(n, people, max(quick, _PARTS[-1] * _LEAST_CROWDS * k))
 
 
 def _estimate(original: Trajectories, k: int, run: Run) -> ReleaseEstimate:
     n = original.n_subjects
-    largest = size_of_sample(original, k)
-    rng = np.random.default_rng(_SEED)
-    shares = [
-        (share, draws)
-        for share, draws in zip(_SHARES, _DRAWS, strict=True)
-        if share * largest >= _LEAST_CROWDS * k
-    ]
-    if n < max(k, LEAST_PEOPLE) or not (shares or largest == n):
-        nothing = dict.fromkeys(
-            ("space_m", "space_low_m", "space_high_m", "time_s", "time_low_s", "time_high_s"), math.nan
-        )
-        return ReleaseEstimate(k=k, sampled=largest, people=n, **nothing)
-    if largest == n:
+    largest = _most_people(original, k, _LARGEST_ESTIMATED, _MOST_ESTIMATED)
+    if n < max(k, LEAST_PEOPLE):
+        space = time = (math.nan,) * 3
+    elif largest == n:
         space, time = ((median,) * 3 for median in _medians(original, k, run))
     else:
-        sizes = [round(share * largest) for share, draws in shares for _ in range(draws)]
-        medians = np.array(
-            [_medians(original.keep(np.sort(rng.choice(n, size, replace=False))), k, run) for size in sizes]
-        )
+        drawn = np.random.default_rng(_SEED).choice(n, largest, replace=False)
+        medians = [
+            np.array(
+                [_medians(original.keep(np.sort(part)), k, run) for part in np.array_split(drawn, parts)]
+            )
+            for parts in _PARTS
+        ]
         grid, cells = original.snapped_grid(), np.ptp(original.x) + np.ptp(original.y) + 2
         slots = np.ptp(original.t) + 1
         largest_extents = (float(cells) * grid.cell_m, float(slots) * grid.slot_s)  # no box is larger
         space, time = (
-            np.minimum(_extrapolate(np.array(sizes), medians[:, column], n), most).tolist()
+            np.minimum(_extrapolate([part[:, column] for part in medians], n / largest), most).tolist()
             for column, most in enumerate(largest_extents)
         )
     return ReleaseEstimate(
@@ -140,16 +144,19 @@ def _medians(people: Trajectories, k: int, run: Run) -> tuple[float, float]:
     return extents.median_space_m, extents.median_time_s
 
 
-def _extrapolate(sizes: Floats, medians: Floats, n: int) -> tuple[float, float, float]:
-    """The median of n people and its prediction interval, from a line through the logarithms."""
-    x, y = np.log(sizes), np.log(medians)
-    freedom = len(x) - 2
-    slope, level = np.polyfit(x, y, 1)
-    rest = y - (slope * x + level)
-    away = (math.log(n) - x.mean()) ** 2 / ((x - x.mean()) ** 2).sum()
-    error = math.sqrt((rest**2).sum() / freedom * (1 + 1 / len(x) + away))
-    middle, reach = slope * math.log(n) + level, _T_975[min(freedom, len(_T_975)) - 1] * error
-    return float(np.exp(middle)), float(np.exp(middle - reach)), float(np.exp(middle + reach))
+def _extrapolate(medians: Sequence[Floats], times: float) -> tuple[float, float, float]:
+    """The median of so many times more people than the largest sample, and its prediction interval."""
+    (whole,), halves, quarters = (np.log(part) for part in medians)
+    doublings = math.log2(times)
+    fall = float(whole - halves.mean())  # of one doubling
+    noise = math.sqrt(
+        (halves.var() + quarters.var()) / 4
+    )  # of the whole: a sample of half has twice its variance
+    weight = _SLOWER * doublings
+    error = noise * math.hypot(1 + weight, weight)
+    reach = math.hypot(_T_975 * error, _UNSURE * fall * doublings)
+    middle = float(whole) + weight * fall
+    return math.exp(middle), math.exp(middle - reach), math.exp(middle + reach)
 
 
 def _two_digits(show: Callable[[float], str], value: float) -> str:

@@ -1,0 +1,57 @@
+"""What ``shoal assess`` says of a release before there is one, beside the release."""
+
+import math
+
+import numpy as np
+import pytest
+
+from shoal.io import read
+from shoal.methods.glove.glove import Glove
+from shoal.model.trajectories import Trajectories
+from shoal.publishing import estimate as estimates
+from shoal.publishing.estimate import estimate_releases
+from shoal.runtime.randomness import Randomness
+from shoal.synthetic import synthesize
+from shoal.utility.accuracy import measure_accuracy
+
+
+def released_medians(people: Trajectories, k: int) -> tuple[float, float]:
+    extents = measure_accuracy(people, *Glove(k=k).anonymize(people, Randomness.for_research(5))).raw
+    return extents.median_space_m, extents.median_time_s
+
+
+def test_of_few_people_the_release_itself_is_made() -> None:
+    people = read(synthesize(n_subjects=60, days=2, seed=3))
+    (told,) = estimate_releases(people, [3])
+    assert (told.space_m, told.time_s) == released_medians(people, 3)
+    assert (told.space_low_m, told.space_high_m) == (told.space_m, told.space_m)
+    assert (told.sampled, told.people) == (60, 60)
+
+
+@pytest.mark.parametrize(("layout", "k"), [("city", 5), ("nation", 2), ("sen", 2)])
+def test_a_sample_tells_the_release_of_everybody(layout: str, k: int) -> None:
+    people = read(synthesize(n_subjects=5_000, days=1, seed=6, layout=layout))
+    (told,) = estimate_releases(people, [k])
+    space_m, time_s = released_medians(people, k)
+    assert told.sampled == 2_000
+    assert max(told.space_m / space_m, space_m / told.space_m) < 1.5
+    assert max(told.time_s / time_s, time_s / told.time_s) < 1.5
+    assert told.space_low_m < told.space_m < told.space_high_m
+
+
+def test_medians_that_stay_the_same_are_those_of_everybody() -> None:
+    medians = [np.full(parts, 700.0) for parts in (1, 2, 4)]
+    assert estimates._extrapolate(medians, 50.0) == pytest.approx((700.0, 700.0, 700.0))
+
+
+def test_what_falls_by_a_tenth_a_doubling_falls_on_more_slowly() -> None:
+    medians = [np.full(parts, 700.0 * 0.9 ** -math.log2(parts)) for parts in (1, 2, 4)]
+    middle, low, high = estimates._extrapolate(medians, 8.0)
+    assert 700.0 * 0.9**3 < middle < 700.0
+    assert (low, high) == pytest.approx((700.0 * 0.9**3, 700.0 * 0.9**0.6))
+
+
+def test_of_too_few_people_nothing_is_said() -> None:
+    (told,) = estimate_releases(read(synthesize(n_subjects=6, days=2, seed=3)), [2])
+    assert math.isnan(told.space_m)
+    assert told.in_words() == "Too few people to say what a release with k = 2 would be."
