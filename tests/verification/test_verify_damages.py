@@ -2,14 +2,14 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from damages import DAMAGES, Damage, rows_of
-from finding_kinds import FINDING_KINDS
 from folder_damages import FOLDER_DAMAGES, FolderDamage, edit_manifest
 from naive_release import naive_release, small_city
+from shoal.model.finding_kinds import FindingKind
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Verdict
@@ -79,7 +79,7 @@ def test_a_damage_is_found(damage: Damage, sound: Case) -> None:
     verdict = verify(*damage.applied_to(*sound))
     assert not verdict.holds
     assert damage.expected_kind in verdict.kinds, verdict.findings
-    assert verdict.kinds <= FINDING_KINDS
+    assert verdict.kinds <= set(get_args(FindingKind))
     assert not tells_an_identifier(verdict, sound[0])
 
 
@@ -90,7 +90,7 @@ def test_a_damaged_folder_is_found(damage: FolderDamage, folder: tuple[Path, Tra
     verdict = verify_files(original, path, linkage)
     assert not verdict.holds
     assert damage.expected_kind in verdict.kinds, verdict.findings
-    assert verdict.kinds <= FINDING_KINDS
+    assert verdict.kinds <= set(get_args(FindingKind))
     assert not tells_an_identifier(verdict, original)
 
 

@@ -1,10 +1,11 @@
 """The verifier of tables: true tables hold, and each false one is refused with its finding."""
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +19,7 @@ from shoal.errors import InputError
 from shoal.runtime.files import sha256_of
 from shoal_tables.definition.manifest import OF_ONE_TRIP, STAND_IN
 from shoal_tables.verification.checking import UNSEEN, TableVerification, verify_table
+from shoal_tables.verification.finding_kinds import TableFindingKind
 
 ROWS = plain.people()
 PLAN = plain.Plan()
@@ -404,3 +406,11 @@ def test_an_empty_table_is_checked(tmp_path: Path) -> None:
     """Nobody was there in the period: all cells are noise, and the table holds."""
     far = [(uid, t, x + 100_000, y) for uid, t, x, y in ROWS]
     assert _verify(plain.write(tmp_path, PLAN, far)).verdict.holds
+
+
+def test_the_readme_explains_exactly_the_kinds_of_findings() -> None:
+    readme = (Path(__file__).parents[1] / "README.md").read_text()
+    rows = readme.partition("| finding | what is wrong |")[2].partition("\n\n")[0].splitlines()
+    kinds = [kind for row in rows for kind in re.findall(r"`([a-z-]+)`", "".join(row.split("|")[1:2]))]
+    assert len(kinds) > 40
+    assert sorted(kinds) == sorted(get_args(TableFindingKind))

@@ -3,9 +3,14 @@
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, Generic
 
+from typing_extensions import TypeVar
+
+from shoal.model.finding_kinds import FindingKind
 from shoal.model.html_table import html_table
+
+Kind_co = TypeVar("Kind_co", bound=str, default=FindingKind, covariant=True)
 
 _SHOWN_PER_KIND: Final = 5
 _TITLES: Final = {
@@ -16,20 +21,20 @@ _TITLES: Final = {
 
 
 @dataclass(frozen=True)
-class Finding:
+class Finding(Generic[Kind_co]):
     """One way in which a release breaks its promise.
 
     Parameters
     ----------
     kind
-        A kind of finding, as ``verification`` lists them.
+        A kind of finding, as ``model/finding_kinds.py`` lists them; packages have kinds of their own.
     message
         One sentence without raw identifiers.
     trajectory_id
         The pseudonym concerned; None where no single record is.
     """
 
-    kind: str
+    kind: Kind_co
     message: str
     trajectory_id: str | None = None
 
@@ -59,7 +64,7 @@ class Verdict:
     'NOT CHECKED'
     """
 
-    findings: tuple[Finding, ...]
+    findings: tuple[Finding[str], ...]
     checked: int
     notes: tuple[str, ...] = ()
     unchecked: tuple[str, ...] = ()
@@ -67,7 +72,7 @@ class Verdict:
     @classmethod
     def of(
         cls,
-        findings: Iterable[Finding],
+        findings: Iterable[Finding[str]],
         *,
         checked: int,
         notes: Iterable[str] = (),
@@ -114,7 +119,7 @@ class Verdict:
         """The kinds of findings, once each."""
         return frozenset(finding.kind for finding in self.findings)
 
-    def with_findings(self, findings: Iterable[Finding]) -> "Verdict":
+    def with_findings(self, findings: Iterable[Finding[str]]) -> "Verdict":
         """The verdict with further findings."""
         return replace(self, findings=(*self.findings, *findings))
 

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from shoal.errors import InputError
+from shoal.model.finding_kinds import FindingKind
 from shoal.model.verdicts import Finding
 from shoal.publishing.exporting import PACKAGE_FILE, files_in, package_of, schema_of, text_of_package
 from shoal.release_folder.exports import EXPORTS, Export, RowsExport
@@ -110,7 +111,7 @@ def _join_parts(
     for part in data.iterdir() if data.is_dir() else ():
         require_plain_file(part)
     for name in join_table(data, inner / RELEASE_FILE):
-        kind = "hidden-bytes" if name.startswith("part-") else "unexpected-file"
+        kind: FindingKind = "hidden-bytes" if name.startswith("part-") else "unexpected-file"
         yield Finding(kind, f"{_safe_name(f'{data.name}/{name}')} holds what is no part of the table")
     within = {path.relative_to(folder) for path in data.iterdir()} | {Path(data.name)}
     if strange := {path.relative_to(folder) for path in folder.rglob("*")} - _BESIDE - within:

@@ -63,15 +63,12 @@ def fetch_from_database(address: str, folder: Path) -> tuple[list[Finding], list
     if any(column.null_count for column in rows.columns):
         raise InputError(f"{place.label} is not the table of a release: it has empty values")
     # before the manifest is written again
-    respelling = list(respelled_manifest(folder / MANIFEST_FILE, manifest))
+    findings = list[Finding](respelled_manifest(folder / MANIFEST_FILE, manifest))
     table = release_of_rows(rows, folder, manifest, folder)
-    findings = [
-        *respelling,
-        *(Finding("unexpected-file", f"{place.label}_files holds a file that no release has")
-          for _ in stored.files.keys() - _FILES),
-        *compare_rows(table, rows),
-        *_compare_derived_columns(stored, table, _MOVING[manifest.kind]),
-    ]  # fmt: skip
+    for _ in stored.files.keys() - _FILES:
+        findings.append(Finding("unexpected-file", f"{place.label}_files holds a file that no release has"))
+    findings += compare_rows(table, rows)
+    findings += _compare_derived_columns(stored, table, _MOVING[manifest.kind])
     notes = [
         "the rows were read from the database and checked as the table of a release; what else it keeps of "
         "the tables (comments, rights, statistics) was not looked at",

@@ -6,6 +6,7 @@ from typing import Final
 
 import numpy as np
 
+from shoal.model.finding_kinds import FindingKind
 from shoal.model.release import Release
 from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Finding
@@ -79,7 +80,7 @@ def file_findings(examined: ExaminedFile, release: Release, k: int, *, truthful:
             f"{counted(examined.people[of_class], f'person {one}', f'people {more}')} {relation} "
             f"{records.size[of_class]} records that are alike"
         )
-        kind = "class-below-k" if examined.linked else "class-without-subjects"
+        kind: FindingKind = "class-below-k" if examined.linked else "class-without-subjects"
         yield Finding(kind, f"{message}; expected at least {k}", name)
     if truthful:
         fault = f"holds no raw sample of {'its own person' if examined.linked else 'anybody'}"

@@ -13,6 +13,7 @@ import numpy as np
 
 from shoal.model.claims import KteAnonymity
 from shoal.model.claims.hull import parse_hull
+from shoal.model.finding_kinds import FindingKind
 from shoal.model.release import Release
 from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Finding
@@ -147,7 +148,7 @@ def _candidates(
     outcome = _count_short_intervals(raw, published, subjects, tau, claim.k, run)
     undecided = outcome[:, 6] != 0
     first_slot = int(original.t.min())
-    findings = []
+    findings = list[Finding]()
     if undecided.any():
         message = (
             f"{int(undecided.sum()):,} of {len(subjects):,} subjects were not looked at to the end: so many "
@@ -189,10 +190,11 @@ def _shortfalls(
     claim: KteAnonymity, row: list[int], first_slot: int, slot_s: float, name: str
 ) -> Iterator[Finding]:
     few_holders = f"samples around suppressed ones, held by fewer than {claim.k} records"
-    for kind, sets, start, seen in (
+    kinds: tuple[tuple[FindingKind, int, int, str], ...] = (
         ("too-few-candidates", row[0], row[1], counted(row[2], "record fits", "records fit")),
         ("too-few-covers", row[3], row[4], few_holders),
-    ):
+    )
+    for kind, sets, start, seen in kinds:
         if sets:
             after = show_s(abs(start - first_slot) * slot_s)
             side = "before" if start < first_slot else "after"

@@ -43,7 +43,7 @@ def hulls_of_leaves(
     hulls = records.empty_hulls(records.offsets[:-1] if class_row is None else class_row)
     if places is None:
         raise MisuseError("the claim is about leaves of a public list; read the raw data with its places")
-    findings = []
+    findings = list[Finding]()
     if places.sha256 != (release.reading.places_sha256 or ""):
         findings.append(Finding("other-places", "the release was made with another list of places"))
     busyness = _busyness_of_cells(places, original.snapped_grid().cell_m)

@@ -9,6 +9,7 @@ import numpy as np
 
 from shoal.errors import MisuseError
 from shoal.model.claims.hull import parse_hull
+from shoal.model.finding_kinds import FindingKind
 from shoal.model.grid import Grid
 from shoal.model.omission import samples_by_reason
 from shoal.model.population import Population
@@ -240,7 +241,7 @@ def empty_hulls(n: int) -> Integers:
 
 
 def findings_per_record(
-    bad: Flags, kind: str, fault: str, records: Records, release: Release
+    bad: Flags, kind: FindingKind, fault: str, records: Records, release: Release
 ) -> Iterable[Finding]:
     """One finding for each record with a flagged box: the first one, and how many more."""
     for record, row, more in first_of_each_record(bad, records.offsets):

@@ -46,7 +46,7 @@ _IS_SEEN: Final = np.array([unicodedata.category(chr(code)) not in _UNSEEN for c
 
 def look_alikes(original: Population, reading: Reading) -> tuple[list[Finding], list[str]]:
     """A finding when identifiers look the same, for k people may be fewer; a note if ``reading`` says not."""
-    findings, notes = [], []
+    findings, notes = list[Finding](), list[str]()
     for numbers, why in (
         (
             _counts_by_appearance(original.ids),

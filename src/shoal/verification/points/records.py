@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from shoal.model.finding_kinds import FindingKind
 from shoal.model.release import Release
 from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Finding
@@ -41,7 +42,7 @@ def malformed_points(release: Release, *, repeats: bool = False) -> Iterator[Fin
         yield Finding("malformed-point", message, release.trajectory_ids[record])
 
 
-def findings_per_point(release: Release, bad: Flags, kind: str, fault: str) -> Iterator[Finding]:
+def findings_per_point(release: Release, bad: Flags, kind: FindingKind, fault: str) -> Iterator[Finding]:
     """One finding for each record with a flagged point."""
     for record, row, more in first_of_each_record(bad, release.offsets):
         message = f"point {row - release.offsets[record] + 1} of this record {fault}{more}"

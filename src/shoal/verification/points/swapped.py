@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.model.claims import LocationPrivacy, TrajectoryPrivacy
+from shoal.model.finding_kinds import FindingKind
 from shoal.model.release import Release
 from shoal.model.streets import StreetGraph
 from shoal.model.trace import Trace
@@ -309,7 +310,7 @@ def _sets_with_repeats(
     return np.bincount(set_of_row[order[1:][same]], minlength=n_sets) > 0
 
 
-def _set_finding(bad: Flags, kind: str, fault: str) -> Iterator[Finding]:
+def _set_finding(bad: Flags, kind: FindingKind, fault: str) -> Iterator[Finding]:
     """Sets have no name that may be shown."""
     count = int(np.count_nonzero(bad))
     if count:

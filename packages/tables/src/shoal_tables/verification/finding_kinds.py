@@ -1,0 +1,57 @@
+"""The kinds of findings about tables; the README says what they mean."""
+
+from typing import Literal
+
+from shoal.model.verdicts import Finding
+
+TableFindingKind = Literal[
+    "cells-differ",
+    "columns-differ",
+    "zones-differ",
+    "days-differ",
+    "hours-overlap",
+    "zones-from-data",
+    "bound-not-applied",
+    "bound-by-day",
+    "counts-too-large",
+    "counts-differ",
+    "noise-scale",
+    "noise-scale-by-size",
+    "noise-scale-by-key",
+    "noise-mean",
+    "noise-shape",
+    "cells-without-noise",
+    "empty-cells-without-noise",
+    "negatives-removed",
+    "noise-repeated",
+    "noise-shared",
+    "noise-follows-counts",
+    "noise-rounded",
+    "budget-differs",
+    "granularity-differs",
+    "trips-differ",
+    "reading-depends-on-others",
+    "reading-differs",
+    "unit-differs",
+    "bound-differs",
+    "sampler-differs",
+    "totals-differ",
+    "estimate-differs",
+    "interval-differs",
+    "interval-does-not-cover",
+    "shown-differs",
+    "count-between-units",
+    "no-number",
+    "not-in-ledger",
+    "ledger-differs",
+    "other-people",
+    "over-budget",
+    "changed-file",
+    "further-file",
+    "further-metadata",
+    "record-differs",
+    "raw-identifiers",
+    "secret-published",
+]
+
+TableFinding = Finding[TableFindingKind]
