@@ -145,6 +145,8 @@ class WholeToy(Toy):
     in_classes: ClassVar[bool] = False
     truthful: ClassVar[bool] = True
     disjoint_in_time: ClassVar[bool] = True
+    hull: ClassVar[str | None] = None
+    diverse_places: ClassVar[int] = 1
     name: ClassVar[str] = "toy, k = 2"
     promise: ClassVar[str] = "It plays."
     cautions: ClassVar[tuple[str, ...]] = ()

@@ -283,6 +283,8 @@ METHOD_OF_POINTS = Addition(
                 vanished: ClassVar[str] = "A toy sample vanished when it came late."
                 truthful: ClassVar[bool] = True
                 disjoint_in_time: ClassVar[bool] = False
+                hull: ClassVar[str | None] = None
+                diverse_places: ClassVar[int] = 1
                 k: int = field(metadata=MORE)
 
                 def __post_init__(self) -> None:

@@ -12,6 +12,7 @@ from shoal.attacks.target import BoxTarget, narrowest
 from shoal.kernels.joint_reading import TWO_SLOTS, PlaceList, expect_visits
 from shoal.measures.leaves import part_places
 from shoal.measures.query import batches_of_records
+from shoal.model.claims import Claim
 from shoal.model.claims.hull import TIGHT, parse_hull
 from shoal.model.places import PublicPlaces
 from shoal.model.trajectories import Trajectories
@@ -54,21 +55,23 @@ def positions_repeat(original: Trajectories) -> bool:
 def reach_of(evaluation: Evaluation[BoxTarget]) -> int:
     """How many cells at a side can hold the sample that it is drawn around."""
     claim = evaluation.context.claim
-    rule = parse_hull(getattr(claim, "hull", TIGHT))
-    if not getattr(claim, "truthful", True):
+    rule = parse_hull(_hull_of(claim))
+    if claim is not None and not claim.truthful:
         return _ANYWHERE
     if rule.grid_m is not None:
         return max(round(rule.grid_m / evaluation.target.grid.cell_m), 1)
     return 1 + rule.outward_cells
 
 
+def _hull_of(claim: Claim | None) -> str:
+    return TIGHT if claim is None or claim.hull is None else claim.hull
+
+
 def list_of(evaluation: Evaluation[BoxTarget]) -> PlaceList:
     """The public list, as busy as it says or the raw data is; without one, corners that repeat."""
     context, cell_m = evaluation.context, evaluation.target.grid.cell_m
     if context.places is not None and context.inside is not None:
-        return _public_list(
-            context.places, context.inside.people, getattr(context.claim, "hull", TIGHT), cell_m
-        )
+        return _public_list(context.places, context.inside.people, _hull_of(context.claim), cell_m)
     if reach_of(evaluation) > 1 or evaluation.label == "raw":  # boxes of raw data are the places themselves
         return _as_list(np.empty((0, 2), dtype=np.int64), np.empty(0), public=False)
     if evaluation.target not in _LEARNED:

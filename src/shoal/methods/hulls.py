@@ -64,9 +64,8 @@ def finish_boxes(
     method: Method, original: Trajectories, classes: Iterable[EquivalenceClass], hull: str, rng: Randomness
 ) -> Iterator[EquivalenceClass]:
     """The classes as they are published: enlarged by the rule, and no box near sensitive places alone."""
-    claim = method.claim()
     grown = round_outward(classes, hull, original, rng, own=method.about.claim.in_classes)
-    return join_near_places(grown, original, getattr(claim, "diverse_places", 1))
+    return join_near_places(grown, original, method.claim().diverse_places)
 
 
 def publish_classes(

@@ -78,7 +78,7 @@ class Check:
         """The parts of this claim; boxes that need not be truthful, or diverse, are not checked for that."""
         unsaid = {
             "own-samples": not claim.truthful,
-            "diverse-places": getattr(claim, "diverse_places", 1) == 1,
+            "diverse-places": claim.diverse_places == 1,
         }
         return tuple(part for part in self.parts if not unsaid.get(part))
 

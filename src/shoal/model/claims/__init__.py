@@ -1,8 +1,8 @@
 """Claims of releases: frozen data, one type each.
 
 A claim declares everything that follows from its type, ``in_classes`` (records come in classes of identical
-ones) and its ``privacy_model`` (ISO/IEC 20889) included. Its check is one row of
-``verification/checks.py``. A missing declaration is an error, never a default.
+ones), ``hull`` (None: boxes are no hulls of samples) and its ``privacy_model`` (ISO/IEC 20889) included. Its
+check is one row of ``verification/checks.py``. A missing declaration is an error, never a default.
 """
 
 from collections.abc import Mapping

@@ -28,6 +28,8 @@ class Blurred:
     vanished: ClassVar[str] = VANISHED_FROM_BOXES
     truthful: ClassVar[bool] = True
     disjoint_in_time: ClassVar[bool] = False
+    hull: ClassVar[str | None] = None
+    diverse_places: ClassVar[int] = 1
     k: ClassVar[int] = 1  # a record may be the only one of its kind
     width_m: float = field(metadata=MORE)  # least side of a box, finite and positive
     duration_s: float = field(metadata=MORE)  # least duration of a box, finite and positive

@@ -71,6 +71,8 @@ class KDeltaAnonymity:
     )
     truthful: ClassVar[bool] = False
     disjoint_in_time: ClassVar[bool] = False
+    hull: ClassVar[str | None] = None
+    diverse_places: ClassVar[int] = 1
     k: int = field(metadata=MORE)
     delta_m: float = field(metadata=LESS)
 

@@ -71,6 +71,7 @@ class KteAnonymity:
     vanished: ClassVar[str] = VANISHED_FROM_BOXES
     truthful: ClassVar[bool] = True
     disjoint_in_time: ClassVar[bool] = True
+    diverse_places: ClassVar[int] = 1
     k: int = field(metadata=MORE)
     tau_s: float = field(metadata=MORE)
     epsilon_s: float = field(metadata=LESS)

@@ -66,6 +66,8 @@ class TrajectoryPrivacy:
     )
     truthful: ClassVar[bool] = False
     disjoint_in_time: ClassVar[bool] = False
+    hull: ClassVar[str | None] = None
+    diverse_places: ClassVar[int] = 1
     k: int = field(metadata=MORE)
     time_threshold_s: float = field(metadata=LESS)
     space_threshold_m: float = field(metadata=LESS)
@@ -172,6 +174,8 @@ class LocationPrivacy:
     )
     truthful: ClassVar[bool] = False
     disjoint_in_time: ClassVar[bool] = False
+    hull: ClassVar[str | None] = None
+    diverse_places: ClassVar[int] = 1
     k: int = field(metadata=MORE)
     time_threshold_s: float = field(metadata=LESS)
     space_threshold_m: float = field(metadata=LESS)

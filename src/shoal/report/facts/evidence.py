@@ -55,7 +55,7 @@ def station_cautions(facts: Facts, rate: Mapping[str, Any] | None) -> tuple[Mess
 
     rate: of READER against the release, as in ``shoal attack --json``; None where it was not measured.
     """
-    original, hull = facts.original, getattr(facts.release.claim, "hull", None)
+    original, hull = facts.original, facts.release.claim.hull
     if original.grid is None or hull is None or parse_hull(hull).leaf_places:
         return ()
     if places_known(original) is None:

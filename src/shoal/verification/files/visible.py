@@ -97,7 +97,7 @@ VISIBLE: Final[Mapping[tuple[str, str], VisibleParameter]] = {
 def count_beyond_parameters(release: Release) -> Counter[str]:
     """Count the boxes (tight hulls) or points that contradict each parameter."""
     beyond: Counter[str] = Counter()
-    if release.n_samples and getattr(release.claim, "hull", TIGHT) == TIGHT:
+    if release.n_samples and release.claim.hull in (None, TIGHT):
         for (method, name), row in VISIBLE.items():
             bound = row.read(release.parameters.get(name))
             any_size = row.of_boxes and release.parameters.get("suppress_by") == "samples"
