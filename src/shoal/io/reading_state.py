@@ -195,11 +195,17 @@ class ReadingState:
         if longitude is None or abs(longitude) < _FAR_DEG:
             return []
         ahead_h = round(longitude / DEGREES_PER_HOUR)
-        text = "hours of the day, such as a home's nights, are those of UTC; here it is about UTC{ahead}"
         if self.times.naive:
-            remedy = "if times without a zone are local, give --time-zone"
-            return [say("reading.hours_naive", f"{text}: {remedy}", ahead=f"{ahead_h:+d}")]
-        return [say("reading.hours", f"{text}: --time-zone gives local ones", ahead=f"{ahead_h:+d}")]
+            text = (
+                "hours of the day, such as a home's nights, are those of UTC; here it is about UTC{ahead}: "
+                "if times without a zone are local, give --time-zone"
+            )
+            return [say("reading.hours_naive", text, ahead=f"{ahead_h:+d}")]
+        text = (
+            "hours of the day, such as a home's nights, are those of UTC; here it is about UTC{ahead}: "
+            "--time-zone gives local ones"
+        )
+        return [say("reading.hours", text, ahead=f"{ahead_h:+d}")]
 
     def place_of(self, row: int) -> str:
         """Where a row is, without lines that are broken; empty if its table has other rows than its file."""
@@ -324,16 +330,21 @@ def _ask_about_shared_ids(state: ReadingState, ids: Sequence[str] | pa.Array, co
         return
     some, perhaps = state.shared.judge(texts_of(ids), len(ids), state.rows_kept)
     many = len(some)
-    such = "such as guest, test, -1, 0 or 999999"
     if many and not state.reading.ids_as_they_are:
         raise InputError(
-            f"{counted(many, 'id')} in {column}, {such}, may stand for many people, with far more rows than "
-            f"others or jumps between places{state.places_of(some)}; leave the ids of such rows empty, or "
-            "say with --ids-as-they-are that each is one person"
+            f"{counted(many, 'id')} in {column}, such as guest, test, -1, 0 or 999999, may stand for many "
+            f"people, with far more rows than others or jumps between places{state.places_of(some)}; leave "
+            "the ids of such rows empty, or say with --ids-as-they-are that each is one person"
         )
     if many or perhaps:
-        one = f"{{number}} id {such} counts as one person; if it stands for many, leave it empty"
-        more = f"{{number}} ids {such} count as one person each; if they stand for many, leave them empty"
+        one = (
+            "{number} id such as guest, test, -1, 0 or 999999 counts as one person; if it stands for many, "
+            "leave it empty"
+        )
+        more = (
+            "{number} ids such as guest, test, -1, 0 or 999999 count as one person each; if they stand for "
+            "many, leave them empty"
+        )
         state.notes.append(say_number("reading.shared_ids", many + perhaps, one, more))
 
 

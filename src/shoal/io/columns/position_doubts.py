@@ -298,8 +298,11 @@ class PositionDoubts(Counting):
         filled = np.flatnonzero(self._sizes > _FEW * self._sizes.sum())
         if not (np.diff(filled) >= _DIGITS_APART).any():
             return []
-        text = "some x and y of {file} are more than a hundred times smaller than the others, as degrees or "
-        seen = say("reading.sizes", text + "kilometers among meters are", file=name)
+        text = (
+            "some x and y of {file} are more than a hundred times smaller than the others, as degrees or "
+            "kilometers among meters are"
+        )
+        seen = say("reading.sizes", text, file=name)
         if declared is None:
             raise InputError(f"{seen}; write them alike, or give --crs local if all are meters")
         return [seen]

@@ -90,18 +90,30 @@ class KAnonymity:
     @property
     def promise(self) -> Message:
         """The promise in a sentence or several."""
-        identical = "Every published record is identical, sample for sample, to at least "
-        truth = "every published sample holds a true sample of each member of its crowd"
         if self.truthful and self.k == 2:
-            first = say("claim.k_anonymity.true_pair", f"{identical}one other; {truth}.")
+            first = say(
+                "claim.k_anonymity.true_pair",
+                "Every published record is identical, sample for sample, to at least one other; every "
+                "published sample holds a true sample of each member of its crowd.",
+            )
         elif self.truthful:
             first = say(
-                "claim.k_anonymity.true", f"{identical}{{others}} others; {truth}.", others=self.k - 1
+                "claim.k_anonymity.true",
+                "Every published record is identical, sample for sample, to at least {others} others; every "
+                "published sample holds a true sample of each member of its crowd.",
+                others=self.k - 1,
             )
         elif self.k == 2:
-            first = say("claim.k_anonymity.pair", f"{identical}one other.")
+            first = say(
+                "claim.k_anonymity.pair",
+                "Every published record is identical, sample for sample, to at least one other.",
+            )
         else:
-            first = say("claim.k_anonymity.promise", f"{identical}{{others}} others.", others=self.k - 1)
+            first = say(
+                "claim.k_anonymity.promise",
+                "Every published record is identical, sample for sample, to at least {others} others.",
+                others=self.k - 1,
+            )
         missing = missing_in_words(self.missing_at_most, self.missing_of_one_at_most)
         return join(first, hull_in_words(self.hull), missing, self._diverse)
 
@@ -109,12 +121,16 @@ class KAnonymity:
     def _diverse(self) -> str:
         if self.diverse_places == 1:
             return ""
-        near = "A box near listed sensitive places (500 m, or as far as the list says) also holds "
         if self.diverse_places == 2:
-            return say("claim.k_anonymity.diverse", f"{near}an ordinary place.")
+            return say(
+                "claim.k_anonymity.diverse",
+                "A box near listed sensitive places (500 m, or as far as the list says) also holds an "
+                "ordinary place.",
+            )
         return say(
             "claim.k_anonymity.kinds",
-            f"{near}an ordinary place, and in all places of at least {{kinds}} kinds.",
+            "A box near listed sensitive places (500 m, or as far as the list says) also holds an ordinary "
+            "place, and in all places of at least {kinds} kinds.",
             kinds=self.diverse_places,
         )
 
