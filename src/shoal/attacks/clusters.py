@@ -5,7 +5,6 @@ equal shares of them are near.
 """
 
 from typing import Final
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -176,15 +175,11 @@ class RecordSimilarity:
         return names, values
 
 
-_SIMILARITY: Final[WeakKeyDictionary[PointTarget, dict[int, RecordSimilarity]]] = WeakKeyDictionary()
-
-
 def similarity_in(target: PointTarget, k: int) -> RecordSimilarity:
     """The records most similar to each, enough for clusters of k; computed once for a target."""
-    by_k = _SIMILARITY.setdefault(target, {})
-    if k not in by_k:
-        by_k[k] = RecordSimilarity(target, 4 * k)
-    return by_k[k]
+    if k not in target.similarity:
+        target.similarity[k] = RecordSimilarity(target, 4 * k)
+    return target.similarity[k]
 
 
 def smoothest_tracks(target: PointTarget, k: int, run: Run, label: str) -> Integers:

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from shoal.attacks.place_lists import list_of, reach_of
 from shoal.attacks.rate import Rate, Rule
 from shoal.attacks.target import BoxTarget
 from shoal.kernels.insider import N_SHARES, Readings, score_in_records
-from shoal.kernels.joint_reading import N_READING, WAYS, Contents, guess_in_record, guess_of_person
+from shoal.kernels.joint_reading import N_READING, WAYS, guess_in_record, guess_of_person
 from shoal.runtime.arrays import Floats, Integers, offsets_of
 
 _NOBODY = np.empty(0, dtype=np.int64)
@@ -103,9 +102,6 @@ def _distinct(samples: Integers) -> Integers:
 
 
 _PART: Final = 50
-_GUESSES: Final[WeakKeyDictionary[BoxTarget, dict[tuple[bytes, bytes], tuple[Integers, Contents]]]] = (
-    WeakKeyDictionary()
-)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -139,18 +135,17 @@ def read_all(
     """Name a sample in each box and score it, on all threads."""
     target, places, reach = evaluation.target, list_of(evaluation), reach_of(evaluation)
     sizes = np.maximum(target.classes.sizes, 2)
-    guesses_of = _GUESSES.setdefault(target, {})
 
     def guess(reading: Reading) -> Integers:
         boxes, people = target.record(reading.record), int(sizes[target.class_of[reading.record]])
         question = boxes.tobytes(), reading.known.tobytes()
-        if question not in guesses_of:  # several adversaries know as much of the same record
+        if question not in target.guesses:  # several adversaries know as much of the same record
             unknown = max(people - len(reading.known), 1)
             known = by_time(classes.samples(reading.known))
             guesses = np.empty((len(WAYS), len(boxes), 3), dtype=np.int64)
             likely = guess_in_record(boxes, known, unknown, places, reach, guesses)
-            guesses_of[question] = guesses.astype(target.boxes.dtype), likely  # in boxes, so they fit
-        narrow, likely = guesses_of[question]
+            target.guesses[question] = guesses.astype(target.boxes.dtype), likely  # in boxes, so they fit
+        narrow, likely = target.guesses[question]
         guesses = narrow.astype(np.int64)
         if reading.own_places is None:
             return guesses

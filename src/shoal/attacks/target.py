@@ -3,11 +3,12 @@
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from shoal.kernels.cover_index import CoverIndex, fill_levels, fill_time_index, records_ascend
+from shoal.kernels.joint_reading import Contents
 from shoal.kernels.likelihood import RecordClasses
 from shoal.kernels.passing import Lines
 from shoal.kernels.place_index import BoxTiles, PlaceTiles, empty_tiles, fill_box_tiles, fill_place_tiles
@@ -15,6 +16,9 @@ from shoal.model.grid import Grid, snap_points
 from shoal.model.release import BOX_COLUMNS, Release
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Flags, Floats, Integers, Numbers, offsets_of, read_only, rows_of
+
+if TYPE_CHECKING:
+    from shoal.attacks.clusters import RecordSimilarity
 
 _AREA: Final = 4  # logarithm of the least side of a tile for what is near, in cells
 _BOXES_OF_A_TILE: Final = 32
@@ -80,12 +84,14 @@ class Classes:
 class BoxTarget:
     """Records of boxes [b, 6]: t_start, t_end, x_min, y_min, x_max, y_max, in slots and cells, ends excluded.
 
-    32 bits where they fit; NumPy code converts first.
+    32 bits where they fit; NumPy code converts first. guesses: a cache, by the boxes of a record and the
+    people who are known in it; the guesses, and what lies in the boxes.
     """
 
     offsets: Integers  # int64 [r + 1]; record i owns boxes offsets[i] to offsets[i + 1]
     boxes: Integers
     grid: Grid
+    guesses: dict[tuple[bytes, bytes], tuple[Integers, Contents]] = field(default_factory=dict)
 
     @classmethod
     def of_trajectories(cls, original: Trajectories) -> "BoxTarget":
@@ -275,9 +281,9 @@ def _places_in(ascending: Numbers, numbers: Numbers) -> Integers:
 class PointTarget:
     """Records of points as given.
 
-    The fields after y are caches. tracks: by the k of clusters, int64 [m]. By the diameter of cylinders:
-    middles, float64 [m, 2]; others, int64 [m], the other point of a crowd of two, -1 elsewhere; undone,
-    [m, 2], the places the points came from.
+    The fields after y are caches. By the k of clusters: tracks, int64 [m]; similarity, of records. By the
+    diameter of cylinders: middles, float64 [m, 2]; others, int64 [m], the other point of a crowd of two, -1
+    elsewhere; undone, [m, 2], the places the points came from.
     """
 
     offsets: Integers  # int64 [r + 1]; record i owns points offsets[i] to offsets[i + 1], ordered by time
@@ -285,6 +291,7 @@ class PointTarget:
     x: Floats  # x, y: meters, float64 [m]
     y: Floats
     tracks: dict[int, Integers] = field(default_factory=dict)
+    similarity: dict[int, "RecordSimilarity"] = field(default_factory=dict)
     middles: dict[float, Floats] = field(default_factory=dict)
     others: dict[float, Integers] = field(default_factory=dict)
     undone: dict[float, Floats] = field(default_factory=dict)
