@@ -79,14 +79,12 @@ def read_exportable_table(release_folder: Path) -> tuple[Manifest, pa.Table]:
     """Manifest and table of a release; raises InputError for what ``shoal verify`` finds without raw data."""
     manifest = _read_manifest_of_unchanged_table(release_folder)
     with read_in_background(release_folder, Run(threads=1)) as reading:
-        rows = reading.rows()
-    about = manifest_mismatches(
-        release_folder, manifest, rows.sha256, rows.release.n_records, rows.release.n_samples
-    )
+        table = reading.rows().table
+    about = manifest_mismatches(release_folder, manifest, table.sha256, len(table.names), table.n_samples)
     page = release_folder / REPORT_FILE
     if page.is_file() and is_active(page.read_text(encoding="utf-8", errors="replace")):
         raise InputError(f"the release was not published: {REPORT_FILE} holds a script or an outside address")
-    for finding in (*rows.findings, *about):
+    for finding in (*table.findings, *about):
         raise _not_published(finding)
     return manifest, pq.read_table(release_folder / RELEASE_FILE)
 

@@ -1,12 +1,14 @@
 """Check a release folder: its claim, its manifest, and leaks."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 
 from shoal.model.population import Population
 from shoal.model.release import BOX_COLUMNS, POINT_COLUMNS, Linkage, Points, Release
@@ -31,15 +33,38 @@ from shoal.verification.linking import too_many_records
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class DecodedRows:
-    """Decoded rows, with findings on rows and bytes, and notes on packing."""
+class TableReading:
+    """What the bytes and rows of a table show, read at once or in parts."""
 
-    release: Release
     sha256: str
-    findings: list[Finding]
-    packing: Sequence[str]
+    names: Sequence[str]
+    n_samples: int
+    schema: pa.Schema
+    hidden: Sequence[Finding]  # of bytes
+    of_rows: Sequence[Finding]  # of their order, and of records that are stored differently
     plane: PlaneCheck
     precision: PrecisionCheck | PointPrecision
+    packing: Sequence[str] = ()
+
+    @cached_property
+    def findings(self) -> list[Finding]:
+        """Findings on rows and bytes."""
+        return [
+            *self.hidden,
+            *unexpected_pseudonyms(self.names),
+            *wrong_types(self.schema),
+            *self.of_rows,
+            *self.precision.findings(),
+            *self.plane.findings(),
+        ]
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class DecodedRows:
+    """A release in memory, and the reading of its table."""
+
+    release: Release
+    table: TableReading
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -125,25 +150,40 @@ def verify_reading(
             on_claim = judged[1]
         else:
             on_claim = verdict_on(original, release, linkage, run=run, raw_identifiers=raw_identifiers)
-        findings = [
-            *manifest_mismatches(folder, manifest, rows.sha256, release.n_records, release.n_samples),
-            *rows.findings,
-            *leaking(),
-            *false_statements(manifest, on_claim, original, linked=linkage is not None),
-            *parameter_findings(count_beyond_parameters(release), release.kind),
-        ]
-        notes = [*folder_notes(folder, original, rows.plane, rows.precision), *rows.packing]
+        return verdict_on_folder(
+            on_claim,
+            original,
+            folder,
+            manifest,
+            rows.table,
+            leaks=leaking(),
+            beyond=count_beyond_parameters(release),
+            linked=linkage is not None,
+        )
+
+
+def verdict_on_folder(
+    on_claim: Verdict,
+    original: Population,
+    folder: Path,
+    manifest: Manifest,
+    table: TableReading,
+    *,
+    leaks: Iterable[Finding],
+    beyond: Counter[str],
+    linked: bool,
+) -> Verdict:
+    """The verdict on the claim, and on the files; beyond: rows that contradict each parameter."""
+    findings = [
+        *manifest_mismatches(folder, manifest, table.sha256, len(table.names), table.n_samples),
+        *table.findings,
+        *leaks,
+        *false_statements(manifest, on_claim, original, linked=linked),
+        *parameter_findings(beyond, manifest.kind),
+    ]
+    page = [PAGE_NOT_CHECKED] if (folder / REPORT_FILE).exists() else []
+    notes = [*page, *table.plane.notes(original), *table.precision.notes(), *table.packing]
     return with_notes(on_claim.with_findings(findings), notes)
-
-
-def folder_notes(
-    folder: Path, original: Population, plane: PlaneCheck, precision: PrecisionCheck | PointPrecision
-) -> Iterator[str]:
-    """Notes on a folder, besides those on its claim."""
-    if (folder / REPORT_FILE).exists():
-        yield PAGE_NOT_CHECKED
-    yield from plane.notes(original)
-    yield from precision.notes()
 
 
 def with_notes(verdict: Verdict, notes: Iterable[str]) -> Verdict:
@@ -195,17 +235,15 @@ def _decode_rows(folder: Path, manifest: Manifest, written: WrittenTable, decodi
             offsets=written.offsets,
             payload=payload if order is None else payload.take(order),
         ),
-        sha256=written.sha256,
-        findings=[
-            *written.hidden,
-            *unexpected_pseudonyms(written.trajectory_ids),
-            *wrong_types(written.schema),
-            *stored,
-            *out_of_order,
-            *precision.findings(),
-            *decoding.plane.findings(),
-        ],
-        packing=written.packing,
-        plane=decoding.plane,
-        precision=precision,
+        table=TableReading(
+            sha256=written.sha256,
+            names=written.trajectory_ids,
+            n_samples=len(columns[0]),
+            schema=written.schema,
+            hidden=written.hidden,
+            of_rows=[*stored, *out_of_order],
+            plane=decoding.plane,
+            precision=precision,
+            packing=written.packing,
+        ),
     )

@@ -28,7 +28,7 @@ from shoal.runtime.run import Engine, Run, run_tasks
 from shoal.verification.boxes.records import NOT_COMPARED, classify_records, grid_mismatch, miscounted_samples
 from shoal.verification.checks import Check, StreamedCheck, check_names, find_check
 from shoal.verification.examination import Examination, duplicate_pseudonyms
-from shoal.verification.files.folder import folder_notes, with_notes
+from shoal.verification.files.folder import TableReading, verdict_on_folder
 from shoal.verification.files.layout import Layout, hidden_bytes, read_layout
 from shoal.verification.files.spreading import (
     BucketFile,
@@ -38,10 +38,9 @@ from shoal.verification.files.spreading import (
     read_bucket,
     spread_groups,
 )
-from shoal.verification.files.stated import false_statements, manifest_mismatches
-from shoal.verification.files.stored import stored_differently, unexpected_pseudonyms, wrong_types
+from shoal.verification.files.stored import stored_differently
 from shoal.verification.files.thrift import not_readable
-from shoal.verification.files.visible import count_beyond_parameters, parameter_findings
+from shoal.verification.files.visible import count_beyond_parameters
 from shoal.verification.leaks.lint import expected_columns, leak_findings
 from shoal.verification.leaks.raw_identifiers import RawIdentifiers
 from shoal.verification.leaks.spread_digests import SpreadDigests
@@ -96,24 +95,27 @@ def verify_streamed_folder(
     extra = pq.read_table(
         folder / RELEASE_FILE, columns=[name for name in file.schema_arrow.names if name not in own_columns]
     )
-    digest = sha256_of(folder / RELEASE_FILE)
-    findings = [
-        *spread.precision.findings(),
-        *spread.faults(),
-        *stored_differently(sum(part.differing for part in judged)),
-        *wrong_types(file.schema_arrow),
-        *unexpected_pseudonyms(spread.names),
-        *manifest_mismatches(folder, manifest, digest, len(spread.names), spread.n_rows),
-        *hidden,
-        *spread.plane.findings(),
-        *leak_findings(
+    table = TableReading(
+        sha256=sha256_of(folder / RELEASE_FILE),
+        names=spread.names,
+        n_samples=spread.n_rows,
+        schema=file.schema_arrow,
+        hidden=hidden,
+        of_rows=[*stored_differently(sum(part.differing for part in judged)), *spread.faults()],
+        plane=spread.plane,
+        precision=spread.precision,
+    )
+    return verdict_on_folder(
+        on_claim,
+        people,
+        folder,
+        manifest,
+        table,
+        leaks=leak_findings(
             raw_identifiers, folder, extra.schema, extra, file.metadata, manifest, in_degrees=False
         ),
-        *false_statements(manifest, on_claim, people, linked=True),
-        *parameter_findings(sum((part.beyond for part in judged), Counter()), header.kind),
-    ]
-    return with_notes(
-        on_claim.with_findings(findings), folder_notes(folder, people, spread.plane, spread.precision)
+        beyond=sum((part.beyond for part in judged), Counter()),
+        linked=True,
     )
 
 
