@@ -312,7 +312,7 @@ def _find_partners(town: Town, rules: TradeRules, leader: int, members: Integers
 
 
 @compiled
-def trade_places(
+def swap_places(
     town: Town,
     rules: TradeRules,
     subjects: Integers,

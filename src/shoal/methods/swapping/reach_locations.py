@@ -6,8 +6,7 @@ from typing import ClassVar, Final, Literal, get_args
 import numpy as np
 
 from shoal.errors import MisuseError
-from shoal.kernels.streets import NearestPlaces, Pieces, Raster, Roads, list_pieces, nearest_places
-from shoal.kernels.trading import (
+from shoal.kernels.place_swaps import (
     REMOVED,
     SWAPPED,
     Cache,
@@ -15,8 +14,9 @@ from shoal.kernels.trading import (
     Town,
     TradeRules,
     TradeState,
-    trade_places,
+    swap_places,
 )
+from shoal.kernels.streets import NearestPlaces, Pieces, Raster, Roads, list_pieces, nearest_places
 from shoal.methods.method import About, DeclaredMethod, permutation
 from shoal.methods.parameters import k_parameter, parameter
 from shoal.methods.swapping.exchange import Exchange, publish_exchange
@@ -233,7 +233,7 @@ class ReachLocations(DeclaredMethod):
         for begin in range(0, len(order), _PART):
             run.progress(label, begin, len(order))
             part = order[begin : begin + _PART]
-            n_sets = trade_places(town, rules, part, draws, n_sets, leaders, members)
+            n_sets = swap_places(town, rules, part, draws, n_sets, leaders, members)
         run.progress(label, len(order), len(order))
         return leaders[:n_sets].copy(), members[:n_sets].copy()
 
