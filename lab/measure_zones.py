@@ -22,7 +22,7 @@ from shoal.errors import MisuseError
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.randomness import Randomness
 from shoal.sharing.share import Track, cut
-from shoal.sharing.zones import REACH, SHIFT, Place, Zone, zone_of
+from shoal.sharing.zones import REACH, SHIFT, HiddenPlace, Zone, zone_of
 
 HIDDEN_M = 300.0
 WITHIN_M = 100.0
@@ -161,7 +161,7 @@ def named_places(cuts: Cuts, radius_m: float, farthest_m: float) -> dict[str, Fl
 
 def zone(kind: str, key: bytes, draws: np.random.Generator) -> Zone:
     """The zone of the home at (0, 0), where a degree is as long in both directions."""
-    place = Place(lat=0.0, lon=0.0, hidden_m=HIDDEN_M)
+    place = HiddenPlace(lat=0.0, lon=0.0, hidden_m=HIDDEN_M)
     if kind == "centered":
         return Zone(lat=0.0, lon=0.0, radius_m=REACH * HIDDEN_M)
     return zone_of(place, draws.bytes(32) if kind == "new each time" else key)

@@ -17,7 +17,7 @@ from shoal.errors import InputError, MisuseError, NothingLeftError, OutputError
 from shoal.io import read
 from shoal.runtime.randomness import Randomness
 from shoal.sharing.share import Track, cut, place_of, share, stays_of
-from shoal.sharing.zones import REACH, SHIFT, Place, State, distances_m, load, save, zone_of
+from shoal.sharing.zones import REACH, SHIFT, HiddenPlace, State, distances_m, load, save, zone_of
 
 HOME = (48.8566, 2.3522)
 NOON_S = 1_714_564_800
@@ -68,7 +68,7 @@ def shared(track: Path, output: Path, state: Path, **settings: object) -> dict[s
 def test_everything_within_the_distance_is_inside_the_zone_wherever_its_center(
     seed: int, hidden_m: float, lat: float, lon: float
 ) -> None:
-    place = Place(lat=lat, lon=lon, hidden_m=hidden_m)
+    place = HiddenPlace(lat=lat, lon=lon, hidden_m=hidden_m)
     zone = zone_of(place, seed.to_bytes(32))
     turns = np.linspace(0, 2 * np.pi, 16)
     east = 0.99 * hidden_m * np.sin(turns) / DEGREE_M / np.cos(np.radians(lat))
@@ -79,7 +79,7 @@ def test_everything_within_the_distance_is_inside_the_zone_wherever_its_center(
 
 
 def test_centers_are_spread_evenly_over_a_disc_around_the_place() -> None:
-    place = Place(lat=HOME[0], lon=HOME[1], hidden_m=300)
+    place = HiddenPlace(lat=HOME[0], lon=HOME[1], hidden_m=300)
     zones = [zone_of(place, number.to_bytes(32)) for number in range(4000)]
     away = distances_m(*HOME, np.array([z.lat for z in zones]), np.array([z.lon for z in zones]))
     assert away.max() <= SHIFT * 300 * 1.001

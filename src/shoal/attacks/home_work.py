@@ -13,7 +13,7 @@ from shoal.attacks.rate import Rate, Rule
 from shoal.attacks.target import BoxTarget
 from shoal.kernels.homes import WeightedAreas, fill_place_chances, find_homes
 from shoal.kernels.joint_reading import ROUNDS, expect_visits
-from shoal.measures.presence import Place, clock_offsets_s, share_of_hours
+from shoal.measures.presence import HomeOrWork, clock_offsets_s, share_of_hours
 from shoal.model.clocks import Clock, clock_of
 from shoal.model.release import Boxes
 from shoal.runtime.arrays import Flags, Floats, Integers, offsets_of
@@ -21,7 +21,7 @@ from shoal.units import HOUR_S
 
 _PART: Final = 20
 _EVEN: Final = 3  # the rule of boxes that are filled evenly
-_PLACES: Final[tuple[Place, ...]] = ("home", "work")
+_PLACES: Final[tuple[HomeOrWork, ...]] = ("home", "work")
 _NOWHERE: Final = np.iinfo(np.int64).min
 
 
@@ -84,13 +84,13 @@ class _LocalClock:
     def name(self) -> str:
         return self.clock.zone if self.offset_s is None else f"UTC{self.offset_s / HOUR_S:+g}"
 
-    def shares(self, boxes: Integers, slot_s: float, place: Place) -> Floats:
+    def shares(self, boxes: Integers, slot_s: float, place: HomeOrWork) -> Floats:
         """The share of each box that lies in the hours of ``place``."""
         ahead_s = clock_offsets_s(self.clock, boxes, slot_s) if self.offset_s is None else self.offset_s
         return share_of_hours(boxes, slot_s, place, ahead_s)
 
 
-def _spread(rows: list[Integers], slot_s: float, place: Place, clock: _LocalClock) -> WeightedAreas:
+def _spread(rows: list[Integers], slot_s: float, place: HomeOrWork, clock: _LocalClock) -> WeightedAreas:
     boxes = np.concatenate(rows, dtype=np.int64)
     west, south, east, north = np.ascontiguousarray(boxes[:, 2:].T)
     shares = clock.shares(boxes, slot_s, place)
@@ -98,7 +98,7 @@ def _spread(rows: list[Integers], slot_s: float, place: Place, clock: _LocalCloc
 
 
 def _true_cells(
-    evaluation: Evaluation[BoxTarget], place: Place, clock: _LocalClock
+    evaluation: Evaluation[BoxTarget], place: HomeOrWork, clock: _LocalClock
 ) -> tuple[Flags, Integers, Integers]:
     data, n = evaluation.people, len(evaluation.victims)
     has_cell, x, y = np.empty(n, dtype=np.bool_), np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
@@ -140,7 +140,7 @@ def _read_together(evaluation: Evaluation[BoxTarget], clock: _LocalClock) -> Int
 
 def _chances(
     evaluation: Evaluation[BoxTarget],
-    place: Place,
+    place: HomeOrWork,
     clock: _LocalClock,
     tried: Integers,
     x: Integers,

@@ -14,7 +14,7 @@ from shoal.cli import release_documents as of_releases
 from shoal.cli.document_kinds import Counts, Shown, closed, growing
 from shoal.cli.packages import package_documents
 from shoal.errors import MisuseError
-from shoal.measures.description import Area, Description, Place
+from shoal.measures.description import Area, Description, FrequentPlace
 from shoal.publishing.planning import Step
 from shoal.release_folder.manifest import Manifest
 
@@ -23,7 +23,7 @@ class AreaDocument(Shown, of=Area):
     """An area in degrees."""
 
 
-class PlaceDocument(Shown, of=Place):
+class PlaceDocument(Shown, of=FrequentPlace):
     """A frequent place."""
 
 

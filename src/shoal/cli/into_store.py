@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Place:
+class OutputPlace:
     """A local folder, and an address in an object store, if any."""
 
     folder: Path
     address: str | None = None
 
     @classmethod
-    def of(cls, output: Path | str) -> "Place":
+    def of(cls, output: Path | str) -> "OutputPlace":
         """The place of --output; for an address, a folder of its last name."""
         if isinstance(output, Path):
             return cls(output)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shoal.cli.into_store import Place
+from shoal.cli.into_store import OutputPlace
 from shoal.cli.methods import MethodCommand, make_method, take_settings
 from shoal.cli.options import (
     MEMORY,
@@ -204,7 +204,7 @@ def anonymize(source: str, method: str, output: Path | str, **options: Any) -> i
     from shoal.runtime.run import Run
     from shoal.scale.engines import engine_of
 
-    place, ground = Place.of(output), take_ground(options)
+    place, ground = OutputPlace.of(output), take_ground(options)
     settings = take_settings(method, options, ground.streets, as_published=chosen.as_published)
     chooses_grid = settings.get("hull") == GRID_AUTO
     anonymizer = make_method(method, {**settings, "hull": TIGHT} if chooses_grid else settings)
@@ -341,7 +341,7 @@ class AnonymizeOptions(CommandOptions):
             return "--private-report"
         return "--exact-figures" if self.exact_figures else None
 
-    def require_targets(self, source: str, place: Place) -> None:
+    def require_targets(self, source: str, place: OutputPlace) -> None:
         """Raise OutputError unless the release can be written, outside INPUT."""
         from shoal.io.sources.named_files import require_outside
 
@@ -398,7 +398,7 @@ def _print_plan(
     reading: Reading,
     method: "Method",
     settings: dict[str, Any],
-    place: Place,
+    place: OutputPlace,
     size: "int | MemoryBound | None",
     chosen: AnonymizeOptions,
 ) -> int:

@@ -29,7 +29,7 @@ _LETTER_SHAPE: Final = 2.0  # a letter is about twice as high as wide
 
 
 @dataclass(frozen=True, kw_only=True)
-class Place:
+class FrequentPlace:
     """A frequent place: its center, in meters and, on a known plane, degrees."""
 
     lat: float | None
@@ -81,7 +81,7 @@ def _around(lon: float) -> float:
     return lon + 360 if lon < -180 else lon - 360 if lon > 180 else lon
 
 
-def top_places(data: Trajectories, begins: Integers, order: Integers) -> tuple[Place, ...]:
+def top_places(data: Trajectories, begins: Integers, order: Integers) -> tuple[FrequentPlace, ...]:
     """The most frequent places. order: the samples by place; begins: the first of each place in it."""
     counts = np.diff(np.append(begins, len(order)))
     best = np.argsort(-counts, kind="stable")[:TOP_PLACES]
@@ -91,7 +91,7 @@ def top_places(data: Trajectories, begins: Integers, order: Integers) -> tuple[P
     y = (data.y[order[begins[best]]] + half) * cell_m
     lon, lat = (None, None) if data.crs is None else transform(data.crs, WGS84, x, y)
     return tuple(
-        Place(
+        FrequentPlace(
             lat=None if lat is None else float(lat[rank]),
             lon=None if lon is None else float(lon[rank]),
             x=float(x[rank]),
@@ -243,7 +243,7 @@ class Description:
     usual_gap_s: float | None
     usual_gap_share: float | None
     area: Area | None
-    top_places: tuple[Place, ...]
+    top_places: tuple[FrequentPlace, ...]
     map: tuple[str, ...]
     unit_of_protection: str
     cell_m: float | None
@@ -423,7 +423,7 @@ def _usual(gaps_s: Numbers) -> tuple[float | None, float | None]:
     return float(values[most]), float(counts[most] / len(gaps_s))
 
 
-def _place_line(place: Place, samples: int) -> str:
+def _place_line(place: FrequentPlace, samples: int) -> str:
     where = f"x {place.x:,.0f}, y {place.y:,.0f}"
     if place.lat is not None and place.lon is not None:
         where = f"{place.lat:.4f}, {place.lon:.4f}"

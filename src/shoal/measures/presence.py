@@ -8,7 +8,7 @@ from shoal.kernels.presence import share_in_hours
 from shoal.model.clocks import Clock
 from shoal.runtime.arrays import Floats, Integers
 
-Place = Literal["home", "work"]
+HomeOrWork = Literal["home", "work"]
 
 HOURS: Final[dict[str, tuple[float, float]]] = {
     "home": (20.0, 30.0),
@@ -22,7 +22,7 @@ def clock_offsets_s(clock: Clock, boxes: Integers, slot_s: float) -> Floats:
 
 
 def share_of_hours(
-    boxes: Integers, slot_s: float, place: Place, utc_offset_s: Floats | float = 0.0
+    boxes: Integers, slot_s: float, place: HomeOrWork, utc_offset_s: Floats | float = 0.0
 ) -> Floats:
     """[b]: the share of each box's interval in the hours of ``place``."""
     # home: 20 to 6; work: Monday to Friday 9 to 17; one offset even if a box spans a change of the clock

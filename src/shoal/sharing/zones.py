@@ -27,7 +27,7 @@ _ONE: Final = 1 << 64
 
 
 @dataclass(frozen=True, kw_only=True)
-class Place:
+class HiddenPlace:
     """A place with everything within ``hidden_m``. Degrees."""
 
     lat: float
@@ -53,7 +53,7 @@ class Zone:
         return self.radius_m * SHIFT / REACH
 
 
-def zone_of(place: Place, key: bytes) -> Zone:
+def zone_of(place: HiddenPlace, key: bytes) -> Zone:
     """A place's zone: the key draws its center evenly from a disc around the place."""
     text = f"{place.lat:.6f} {place.lon:.6f} {place.hidden_m:.1f}"
     digest = hmac.digest(key, text.encode(), "sha256")
@@ -94,7 +94,7 @@ class State:
     """A key, and every place that it hid."""
 
     key: bytes
-    places: tuple[Place, ...] = ()
+    places: tuple[HiddenPlace, ...] = ()
 
     def zones(self) -> tuple[Zone, ...]:
         """The zones, in order."""
@@ -116,7 +116,7 @@ class State:
         """
         number = self.nearest(lat, lon)
         if number is None:
-            place = Place(lat=lat, lon=lon, hidden_m=DEFAULT_M if hidden_m is None else hidden_m)
+            place = HiddenPlace(lat=lat, lon=lon, hidden_m=DEFAULT_M if hidden_m is None else hidden_m)
             return State(key=self.key, places=(*self.places, place))
         hidden_before_m = self.places[number].hidden_m
         if hidden_m is not None and hidden_m != hidden_before_m:
@@ -146,7 +146,7 @@ def load(path: Path) -> State:
         if len(key) != _KEY_BYTES:
             raise ValueError("a key of another length")
         places = ({name: float(value) for name, value in place.items()} for place in entries["places"])
-        return State(key=key, places=tuple(Place(**place) for place in places))
+        return State(key=key, places=tuple(HiddenPlace(**place) for place in places))
     except FileNotFoundError:
         return State(key=secrets.token_bytes(_KEY_BYTES))
     except OSError as error:

@@ -211,16 +211,16 @@ def ways_out(
     made_with = made_with or {}
     hull, in_series = made_with.get("hull", "tight"), made_with.get("series")
     no_way = {
-        "--per-day": made_with.get("per_day") or in_series,
-        "--refine": made_with.get("refine") or in_series,
-        "--k 11": made_with.get("k", 0) >= 11 or in_series,
-        "--hull grid:500m": hull != "tight" or stations,
-        "--places FILE --hull leaves:10": hull.startswith("leaves") or not stations,
+        "way.days": made_with.get("per_day") or in_series,
+        "way.crowds": made_with.get("refine") or in_series,
+        "way.larger": made_with.get("k", 0) >= 11 or in_series,
+        "way.hull": hull != "tight" or stations,
+        "way.leaves": hull.startswith("leaves") or not stations,
     }
     return tuple(
         way
         for way in WAYS_OUT
-        if ((way.for_use and for_use) or (way.for_risk and for_risk)) and not no_way.get(way.option)
+        if ((way.for_use and for_use) or (way.for_risk and for_risk)) and not no_way.get(way.words.identifier)
     )
 
 

@@ -65,7 +65,7 @@ _MOST: Final = 400  # of what a folder holds
 
 
 @dataclass(frozen=True, kw_only=True)
-class Place:
+class FolderEntry:
     """A folder, or a file that shoal reads."""
 
     name: str
@@ -80,7 +80,7 @@ class Folder:
 
     path: str
     above: str | None
-    places: tuple[Place, ...]
+    places: tuple[FolderEntry, ...]
     left_out: int
 
 
@@ -103,9 +103,9 @@ def folder_at(text: str) -> Folder:
     )
 
 
-def _place(path: Path) -> Place:
+def _place(path: Path) -> FolderEntry:
     try:
         size = path.stat().st_size
     except OSError:
         size = 0
-    return Place(name=path.name, path=str(path), is_folder=path.is_dir(), size=size)
+    return FolderEntry(name=path.name, path=str(path), is_folder=path.is_dir(), size=size)

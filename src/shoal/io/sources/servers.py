@@ -97,7 +97,7 @@ def explain_errors(address: str, *, writes: bool = False) -> Iterator[None]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Place:
+class TableAddress:
     """A table: address of the database (may contain a password), schema and name."""
 
     address: str
@@ -132,7 +132,7 @@ def is_place(text: str) -> bool:
     return is_address(text) and not re.search(r"\s", text.strip())
 
 
-def place_of(text: str) -> Place:
+def place_of(text: str) -> TableAddress:
     """The table of ``postgresql://USER@HOST/DATABASE#schema.table``."""
     match = _PLACE.fullmatch(text.strip())
     if match is None or len(match[3]) > _LONGEST or len(match[2] or "") > _LONGEST:
@@ -140,10 +140,10 @@ def place_of(text: str) -> Place:
             "the address of the database names no table; write postgresql://USER@HOST/DATABASE#schema.table, "
             f"in letters, digits and _ (at most {_LONGEST})"
         )
-    return Place(address=match[1], schema=(match[2] or "public").lower(), table=match[3].lower())
+    return TableAddress(address=match[1], schema=(match[2] or "public").lower(), table=match[3].lower())
 
 
-def write_table(place: Place, rows: pa.Table, moving: str | None, files: Mapping[str, bytes]) -> None:
+def write_table(place: TableAddress, rows: pa.Table, moving: str | None, files: Mapping[str, bytes]) -> None:
     """Write rows and files as two new tables, in one transaction.
 
     rows: geometry as well-known binary in degrees. moving: the column with MobilityDB's text.
@@ -173,7 +173,7 @@ def write_table(place: Place, rows: pa.Table, moving: str | None, files: Mapping
         connection.commit()
 
 
-def read_table(place: Place) -> StoredTable:
+def read_table(place: TableAddress) -> StoredTable:
     """Read both tables."""
     with connect(place.address) as connection, explain_errors(place.address), connection.cursor() as cursor:
         for suffix in ("", FILES):

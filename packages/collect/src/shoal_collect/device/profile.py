@@ -15,7 +15,7 @@ import numpy.typing as npt
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from shoal.errors import InputError, MisuseError
-from shoal.measures.presence import Place as Found
+from shoal.measures.presence import HomeOrWork as Found
 from shoal.measures.presence import share_of_hours
 from shoal.runtime.files import read_settings
 from shoal.units import duration_s, length_m, show_m, show_s
