@@ -13,13 +13,13 @@ from command_line import Shoal
 from damages import rows_of
 from kte_oracle import covers, is_candidate
 from naive_release import naive_release, samples_of
+from planted_people import bursts, hidden
 from shoal.attacks import Rate, attack
 from shoal.attacks.target import BoxTarget
 from shoal.errors import MisuseError
 from shoal.kernels.tau_candidates import record_holds, tau_candidates
 from shoal.runtime.randomness import Randomness
 from small_data import populations
-from test_kte_hide import bursts, hidden
 
 pytestmark = pytest.mark.kernels
 

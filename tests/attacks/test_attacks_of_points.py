@@ -28,8 +28,7 @@ from shoal.model.release import Release
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
-from small_points import crowd, small_crowds
-from test_every_point_method import table_of_fleet
+from small_points import crowd, small_crowds, table_of_fleet
 
 EVERY_KNOWLEDGE = ["triples:1", "triples:4", "times:2", "nearest:1", "nearest:4"]
 

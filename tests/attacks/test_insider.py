@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import hull_oracle
 from kte_oracle import is_candidate
+from planted_people import bursts
 from shoal.attacks import Rate, attack
 from shoal.attacks.adversary import Adversary
 from shoal.attacks.attacking import AttackScope
@@ -25,7 +26,6 @@ from shoal.runtime.arrays import Floats, Integers, read_only
 from shoal.runtime.randomness import Randomness
 from small_data import populations
 from small_releases import naive_release, random_people
-from test_kte_hide import bursts
 
 pytestmark = pytest.mark.kernels
 

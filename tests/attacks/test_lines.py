@@ -17,7 +17,7 @@ from shoal.model.trajectories import Trajectories
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from small_points import crowd
-from test_several import in_classes
+from small_releases import in_classes
 
 LENGTH = 3  # samples of a person in a week
 

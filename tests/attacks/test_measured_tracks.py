@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import measure_tracks
-from test_track import walkers
+from small_points import walkers
 
 
 def test_the_table_has_a_row_for_every_setting(

@@ -10,8 +10,7 @@ from shoal.attacks.knowledge import default_knowledge
 from shoal.methods.co_location.w4m import W4m
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.randomness import Randomness
-from small_points import drivers, town
-from test_track import scattered, walkers
+from small_points import drivers, scattered, town, walkers
 
 Made = tuple[shoal.Release, shoal.Linkage]
 

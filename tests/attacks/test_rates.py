@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import shoal
+from planted_people import bursts, hidden
 from shoal.attacks import Rate, attack
 from shoal.attacks.attacking import AttackScope
 from shoal.attacks.rate import Rule, interval_of, wilson
@@ -16,7 +17,6 @@ from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.randomness import Randomness
 from small_points import crowd
 from small_releases import naive_release, random_people
-from test_kte_hide import bursts, hidden
 
 RUNS = 1000
 

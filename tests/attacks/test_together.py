@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import shoal
 from example_counts import examples
+from planted_people import bursts, hidden
 from shoal.attacks.together import CANDIDATES, attack_together
 from shoal.errors import InputError, ShoalError
 from shoal.methods.swapping.reach_locations import ReachLocations
@@ -24,9 +25,7 @@ from shoal.verification.checks import CHECKS
 from shoal.verification.composition.candidates import IssuedRelease
 from shoal.verification.composition.several import reveal_together
 from small_data import populations
-from small_points import crowd, drivers, small_crowds, town
-from test_every_point_method import points_only
-from test_kte_hide import bursts, hidden
+from small_points import crowd, drivers, points_only, small_crowds, town
 
 Case = tuple[Trajectories, Release, Linkage]
 

@@ -27,7 +27,7 @@ from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Floats, Integers, read_only
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
-from small_points import drivers, town
+from small_points import drivers, scattered, town, walkers
 
 ASKED = ["track", "track:4", "cluster"]
 
@@ -37,26 +37,6 @@ def by_name(original: Trajectories, k: int, target: str = "release") -> dict[str
     release, linkage = shoal.SwapLocations(k=k).anonymize(original, Randomness.for_research(2))
     found = attack(original, release, linkage, knowledge=ASKED, rng=Randomness.for_research(1))
     return {f"{one.name}, {one.knowledge[:1]}": one for one in found.rates if one.target == target}
-
-
-def walkers(n: int, steps: int, *, step_m: float, seed: int = 0, spread_m: float = 2000.0) -> Trajectories:
-    """Straight walks with small errors, all at the same times."""
-    draw = np.random.default_rng(seed)
-    heading, start = draw.uniform(0, 2 * np.pi, n), draw.uniform(0, spread_m, (n, 2))
-    at = np.arange(steps)
-    way = step_m * np.stack([np.cos(heading), np.sin(heading)], axis=1)
-    place = start[:, None] + at[None, :, None] * way[:, None] + draw.normal(0, step_m / 50, (n, steps, 2))
-    ids = np.repeat([f"w{i:03d}" for i in range(n)], steps).tolist()
-    return Trajectories.from_rows(ids, np.tile(at * 30.0, n), *place.reshape(-1, 2).T)
-
-
-def scattered(n: int, steps: int, seed: int = 0) -> Trajectories:
-    """Everybody is anywhere at any time: who was where before tells nothing of where they are next."""
-    draw = np.random.default_rng(seed)
-    ids = np.repeat([f"w{i:03d}" for i in range(n)], steps).tolist()
-    return Trajectories.from_rows(
-        ids, np.tile(np.arange(steps) * 30.0, n), *draw.uniform(0, 5000, (2, n * steps))
-    )
 
 
 def least_sum(cost: Floats, tracks: int) -> float:

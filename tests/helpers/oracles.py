@@ -5,12 +5,14 @@ All arithmetic is exact.
 
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 
 from shoal.model.trajectories import Trajectories
 
 SPACE_CAP_CELLS = 200  # 20 km in cells of 100 m
 TIME_CAP_SLOTS = 480  # 8 h in slots of one minute
 
+Sample = tuple[int, int, int]  # t, x, y
 Box = tuple[
     int, int, int, int, int, int
 ]  # t_start, t_end, x_min, y_min, x_max, y_max: also the canonical order of boxes
@@ -199,3 +201,23 @@ def tail_weight_index(values: list[float]) -> float:
     return ((quantile(0.99) - quantile(0.5)) / (quantile(0.75) - quantile(0.5))) / (
         2.3263478740408408 / 0.6744897501960817
     )
+
+
+def brute_force_cost(trajectories: list[list[Sample]]) -> int:
+    """The least cost over every way to cut the different times into runs with a sample of each trajectory."""
+    tagged = sorted((*sample, owner) for owner, samples in enumerate(trajectories) for sample in set(samples))
+    times = sorted({sample[0] for sample in tagged})
+    best: int | None = None
+    for choice in range(2 ** (len(times) - 1)):
+        cuts = [0, *(i + 1 for i in range(len(times) - 1) if choice >> i & 1), len(times)]
+        total = 0
+        for low, high in pairwise(cuts):
+            run = [sample for sample in tagged if times[low] <= sample[0] <= times[high - 1]]
+            if len({sample[3] for sample in run}) < len(trajectories):
+                break
+            t, x, y, _ = zip(*run, strict=True)
+            total += (max(t) - min(t) + 1) * (max(x) - min(x) + 1 + max(y) - min(y) + 1)
+        else:
+            best = total if best is None else min(best, total)
+    assert best is not None
+    return best

@@ -151,3 +151,22 @@ def _hulls(original: Trajectories, members: Integers, pieces: int) -> Boxes:
         x_max=high(x, cuts) + 1,
         y_max=high(y, cuts) + 1,
     )
+
+
+def in_classes(people: Trajectories, classes: list[list[int]], *, k: int = 2) -> tuple[Release, Linkage]:
+    """A release in which the people of each class share one box: the hull of all their samples."""
+    case = []
+    for members in classes:
+        t, x, y = (
+            np.concatenate(columns) for columns in zip(*(people.samples_of(i) for i in members), strict=True)
+        )
+        hull = [t.min(), t.max() + 1, x.min(), y.min(), x.max() + 1, y.max() + 1]
+        box = dict(
+            zip(
+                ("t_start", "t_end", "x_min", "y_min", "x_max", "y_max"),
+                (np.array([v]) for v in hull),
+                strict=True,
+            )
+        )
+        case.append(EquivalenceClass(members=np.array(members), boxes=Boxes(**box)))
+    return assemble(people, case, stating(KAnonymity(k=k), "glove"), Randomness.from_system())

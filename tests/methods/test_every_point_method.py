@@ -9,7 +9,6 @@ from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
@@ -25,10 +24,11 @@ from point_damages import POINT_DAMAGES, PointDamage, delta_of, records_of
 from shoal.attacks.attacking import AttackScope
 from shoal.methods import METHODS, Method
 from shoal.model.claims import KDeltaAnonymity
-from shoal.model.release import Linkage, Points, Release
+from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Verdict
 from shoal.runtime.randomness import Randomness
+from small_points import points_only, table_of_fleet
 
 VARIANTS: dict[str, Callable[[], Method]] = {
     "nwa": partial(shoal.Nwa, k=3, delta_m=800, pi_s=900, step_s=300),
@@ -38,23 +38,6 @@ VARIANTS: dict[str, Callable[[], Method]] = {
 }
 
 variants = pytest.mark.parametrize("name", VARIANTS)
-
-
-def table_of_fleet(n: int = 14, seed: int = 3) -> pa.Table:
-    """Vehicles that begin and end at nearly the same times, in degrees, with a fix about every minute."""
-    rng = np.random.default_rng(seed)
-    rows = [
-        (
-            f"taxi-{i:02}-of-many",
-            1_700_000_000 + 60 * fix + rng.integers(0, 50),
-            48.8 + lat + fix / 1000,
-            2.3 + lon + fix / 900,
-        )
-        for i, (lat, lon) in zip(rng.permutation(n), rng.random((n, 2)) / 50, strict=True)
-        for fix in range(rng.integers(30, 34))
-    ]
-    uid, t, lat, lon = zip(*rows, strict=True)
-    return pa.table({"uid": uid, "t": t, "lat": lat, "lon": lon})
 
 
 def anonymized(name: str, seed: int = 3) -> tuple[Trajectories, Release, Linkage]:
@@ -168,29 +151,6 @@ def test_from_file_to_release_and_attack_on_the_command_line(
         "w4m knows no --pi"
         in call("anonymize", tmp_path / "fleet.parquet", *words[:2], "--pi", "1h", *words[6:8]).err
     )
-
-
-def points_only(
-    records: list[list[tuple[float, float, float]]], k: int, delta_m: float
-) -> tuple[Trajectories, Release]:
-    """A release of exactly these records, and the raw data that they are."""
-    rows = [(f"{place:02}", *point) for place, record in enumerate(records) for point in record]
-    ids, t, x, y = zip(*rows, strict=True)
-    original = Trajectories.from_rows(ids, t, x, y)
-    release = Release(
-        trajectory_ids=tuple(f"{place:016x}" for place in range(len(records))),
-        offsets=original.offsets,
-        payload=Points(t=original.t, x=original.x, y=original.y),
-        claim=KDeltaAnonymity(k=k, delta_m=delta_m),
-        method="w4m",
-        parameters={},
-        losses=shoal.model.release.Losses(),
-        grid=None,
-        crs=None,
-        unit_of_protection=original.intake.unit_of_protection,
-        publishable=True,
-    )
-    return original, release
 
 
 def co_location_verdict(original: Trajectories, release: Release) -> Verdict:

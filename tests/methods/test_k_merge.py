@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import shoal
 from example_counts import examples
+from oracles import Sample, brute_force_cost
 from shoal.errors import MisuseError
 from shoal.kernels.k_merge import best_partition
 from shoal.methods.k_merge import merge_crowds, merge_members
@@ -21,28 +22,6 @@ from shoal.runtime.run import Run
 from small_data import population, populations
 
 pytestmark = pytest.mark.kernels
-
-Sample = tuple[int, int, int]
-
-
-def brute_force_cost(trajectories: list[list[Sample]]) -> int:
-    """The least cost over every way to cut the different times into runs with a sample of each trajectory."""
-    tagged = sorted((*sample, owner) for owner, samples in enumerate(trajectories) for sample in set(samples))
-    times = sorted({sample[0] for sample in tagged})
-    best: int | None = None
-    for choice in range(2 ** (len(times) - 1)):
-        cuts = [0, *(i + 1 for i in range(len(times) - 1) if choice >> i & 1), len(times)]
-        total = 0
-        for low, high in pairwise(cuts):
-            run = [sample for sample in tagged if times[low] <= sample[0] <= times[high - 1]]
-            if len({sample[3] for sample in run}) < len(trajectories):
-                break
-            t, x, y, _ = zip(*run, strict=True)
-            total += (max(t) - min(t) + 1) * (max(x) - min(x) + 1 + max(y) - min(y) + 1)
-        else:
-            best = total if best is None else min(best, total)
-    assert best is not None
-    return best
 
 
 samples = st.tuples(st.integers(0, 12), st.integers(-4, 4), st.integers(-4, 4))

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import shoal
+from planted_people import EPOCH, planted
 from shoal.methods.kte_hide.hiding_sets import (
     UNPUBLISHED,
     WINDOWS_A_PART,
@@ -28,7 +29,6 @@ from shoal.model.trajectories import Trajectories
 from shoal.runtime.checkpoint import Arrays, Checkpoint
 from shoal.runtime.run import Run
 from shoal.synthetic import write_synthetic
-from test_kte_hide import EPOCH, planted
 
 _METHOD = ("--method", "kte-hide", "--tau", "2min", "--epsilon", "2min")
 _OPTIONS = (*_METHOD, "--research-seed", "7", "--risk-tries", "0", "--quiet")

@@ -11,6 +11,7 @@ import pytest
 import shoal
 from claim_check import verdict_on_claim
 from command_line import Shoal
+from exchanged_links import classes_of, exchanged
 from record_marks import Marks
 from shoal.errors import MisuseError, NothingLeftError
 from shoal.model.claims import KAnonymity
@@ -18,7 +19,6 @@ from shoal.model.omission import ANY_SHARE, REASONS, most_allowed
 from shoal.report.facts.omission import SHARES
 from shoal.units import parse_share
 from shoal.utility import Facts
-from test_chance_in_a_class import classes_of, exchanged
 
 
 @pytest.fixture(scope="module")

@@ -45,8 +45,7 @@ from shoal.units import rounded_up
 from shoal.utility import METRICS, Facts, measure, metrics_of_every_release
 from shoal.utility.points import measure_points
 from shoal.utility.vanished import vanished_of
-from small_points import crowd, drivers, town
-from test_every_point_method import table_of_fleet
+from small_points import crowd, drivers, table_of_fleet, town
 from usefulness_texts import usefulness_texts
 
 TRIES = 12

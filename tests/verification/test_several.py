@@ -13,40 +13,19 @@ import shoal
 from command_line import Shoal
 from damages import rows_of
 from kte_oracle import is_candidate
-from naive_release import stating
+from planted_people import bursts, hidden
 from shoal.attacks.together import attack_together
 from shoal.errors import InputError
-from shoal.methods.assembly import EquivalenceClass, assemble
-from shoal.model.claims import KAnonymity
 from shoal.model.grid import Grid
-from shoal.model.release import Boxes, Linkage, Release
+from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.randomness import Randomness
 from shoal.verification.composition.candidates import IssuedRelease
 from shoal.verification.composition.several import reveal_together
 from small_data import populations
-from test_kte_hide import bursts, hidden
+from small_releases import in_classes
 
 pytestmark = pytest.mark.kernels
-
-
-def in_classes(people: Trajectories, classes: list[list[int]], *, k: int = 2) -> tuple[Release, Linkage]:
-    """A release in which the people of each class share one box: the hull of all their samples."""
-    case = []
-    for members in classes:
-        t, x, y = (
-            np.concatenate(columns) for columns in zip(*(people.samples_of(i) for i in members), strict=True)
-        )
-        hull = [t.min(), t.max() + 1, x.min(), y.min(), x.max() + 1, y.max() + 1]
-        box = dict(
-            zip(
-                ("t_start", "t_end", "x_min", "y_min", "x_max", "y_max"),
-                (np.array([v]) for v in hull),
-                strict=True,
-            )
-        )
-        case.append(EquivalenceClass(members=np.array(members), boxes=Boxes(**box)))
-    return assemble(people, case, stating(KAnonymity(k=k), "glove"), Randomness.from_system())
 
 
 def issued(people: Trajectories, case: tuple[Release, Linkage], label: str = "the release") -> IssuedRelease:

@@ -33,8 +33,7 @@ from shoal.runtime.randomness import Randomness
 from shoal.verification.composition.candidates import IssuedRelease
 from shoal.verification.composition.several import Composition, candidates_of, reveal_together
 from shoal.verification.points.co_location import co_located_records
-from small_points import crowd, drivers, town
-from test_every_point_method import points_only, table_of_fleet
+from small_points import crowd, drivers, points_only, table_of_fleet, town
 
 pytestmark = pytest.mark.kernels
 
