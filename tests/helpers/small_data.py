@@ -38,3 +38,8 @@ def populations(draw: st.DrawFn, *, least: int = 2, most: int = 7, longest: int 
         rows += own
     t, x, y = np.array(rows).T
     return Trajectories.from_rows(ids, t, x, y, grid=Grid())
+
+
+def people(*ids: str) -> Trajectories:
+    n = len(ids)
+    return Trajectories.from_rows(list(ids), np.arange(n), np.arange(n), np.arange(n), grid=Grid())

@@ -18,7 +18,7 @@ from shoal.verification.points.draws import Draws, read_draws
 from shoal.verification.points.shuffle import Fairness, Shuffle, judge_places
 from shoal.verification.points.street_paths import SwapRun, list_path_questions
 from shoal.verification.points.tails import agreement_moments, both_tails, bound_tails, log_mgf
-from test_point_findings import published, raw
+from told_points import published, raw
 
 pytestmark = pytest.mark.kernels
 

@@ -20,7 +20,7 @@ from shoal.verification.leaks.identifiers import Names
 from shoal.verification.leaks.look_alikes import _appearance, look_alikes
 from shoal.verification.leaks.raw_identifiers import RawIdentifiers
 from shoal.verification.linking import link_records
-from test_look_alikes import people
+from small_data import people
 
 PIECES = st.sampled_from(
     [

@@ -11,10 +11,7 @@ import pytest
 from folder_damages import edit_manifest, edit_table
 from folder_fuzz import DAMAGES, PLANTED, Sound, Tally, _renamed, examine
 from folder_judge import objections
-from parquet_surgery import Anatomy, operated
-from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE
-from shoal.runtime.files import sha256_of
-from test_hidden_bytes import (
+from hidden_bytes import (
     before_the_footer,
     behind_the_footer,
     in_a_second_frame,
@@ -25,7 +22,10 @@ from test_hidden_bytes import (
     in_old_statistics,
     in_statistics,
 )
-from test_stored_alike import with_last_digits, with_minus_zero, with_outlines_moved_a_little
+from parquet_surgery import Anatomy, operated
+from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE
+from shoal.runtime.files import sha256_of
+from unlike_bytes import with_last_digits, with_minus_zero, with_outlines_moved_a_little
 
 
 @pytest.fixture(scope="module")

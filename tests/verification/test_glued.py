@@ -11,7 +11,7 @@ from shoal.model.release import Linkage
 from shoal.runtime.randomness import Randomness
 from shoal.verification import verify, verify_files
 from shoal.verification.leaks.glued import count_glued, identifier_kinds
-from test_verify_leaks import written
+from written_folders import written
 
 IDS = ["caller-0007", "caller-0008", "k7", "margaret", "33123456789", "12345678", "a1b2c3d4e5"]
 

@@ -12,6 +12,17 @@ import pytest
 
 import shoal
 from folder_damages import edit_manifest
+from hidden_bytes import (
+    before_the_footer,
+    behind_the_footer,
+    in_a_second_frame,
+    in_dictionary,
+    in_metadata,
+    in_metadata_of_a_column,
+    in_numbers,
+    in_old_statistics,
+    in_statistics,
+)
 from naive_release import naive_release, small_city
 from parquet_surgery import Anatomy, Page, operated, varint
 from shoal.errors import InputError
@@ -50,25 +61,6 @@ def case(sound: Case, tmp_path: Path) -> Case:
     return original, tmp_path / "release", linkage
 
 
-def text(value: bytes) -> bytes:
-    return len(value).to_bytes(4, "little") + value
-
-
-def in_dictionary(anatomy: Anatomy) -> None:
-    """A raw identifier as one more value of the pseudonyms' dictionary, which no row uses."""
-    page = anatomy.pages[0][0]
-    page.body += text(b"caller-0007")
-    page.head["dictionary"]["values"] += 1
-
-
-def in_numbers(anatomy: Anatomy) -> None:
-    """A raw coordinate as one more value of a dictionary of numbers."""
-    page = anatomy.pages[3][0]
-    assert "dictionary" in page.head
-    page.body += bytes(8)[:7] + b"\x40"
-    page.head["dictionary"]["values"] += 1
-
-
 def behind_the_dictionary(anatomy: Anatomy) -> None:
     anatomy.pages[0][0].body += b"caller-0007"
 
@@ -77,24 +69,8 @@ def behind_the_rows(anatomy: Anatomy) -> None:
     anatomy.pages[0][1].body += b"caller-0007"
 
 
-def in_statistics(anatomy: Anatomy) -> None:
-    anatomy.chunk(0)["statistics"]["max_value"] = b"zz-caller-0007"
-
-
-def in_old_statistics(anatomy: Anatomy) -> None:
-    anatomy.chunk(3)["statistics"]["min"] = b"caller07"
-
-
 def in_statistics_of_a_page(anatomy: Anatomy) -> None:
     anatomy.pages[0][1].head["data"]["statistics"] = {"min_value": b"caller-0007"}
-
-
-def in_metadata_of_a_column(anatomy: Anatomy) -> None:
-    anatomy.chunk(0)["pairs"] = [{"key": b"note", "value": b"caller-0007"}]
-
-
-def in_metadata(anatomy: Anatomy) -> None:
-    anatomy.footer["pairs"].append({"key": b"note", "value": b"caller-0007"})
 
 
 def in_the_description(anatomy: Anatomy) -> None:
@@ -107,14 +83,6 @@ def twice_in_the_description(anatomy: Anatomy) -> None:
     anatomy.footer["pairs"][0]["value"] = b'{"version": "caller-0007", ' + value[1:]
 
 
-def before_the_footer(anatomy: Anatomy) -> None:
-    anatomy.before_footer = b"caller-0007"
-
-
-def behind_the_footer(anatomy: Anatomy) -> None:
-    anatomy.behind_footer = b"caller-0007"
-
-
 def in_a_page_without_rows(anatomy: Anatomy) -> None:
     anatomy.pages[0].append(Page({"type": 1}, b"caller-0007"))
 
@@ -122,12 +90,6 @@ def in_a_page_without_rows(anatomy: Anatomy) -> None:
 def in_a_page_behind_the_last_row(anatomy: Anatomy) -> None:
     head = {"type": 0, "data": {"values": 0, "encoding": 0, "definition_levels": 3, "repetition_levels": 3}}
     anatomy.pages[0].append(Page(head, bytes(4) + b"caller-0007"))
-
-
-def in_a_second_frame(anatomy: Anatomy) -> None:
-    page = anatomy.pages[0][1]
-    skipped = bytes.fromhex("502a4d18") + text(b"caller-0007")
-    page.raw = pa.Codec("zstd").compress(page.body, asbytes=True) + skipped
 
 
 def in_padding(anatomy: Anatomy) -> None:

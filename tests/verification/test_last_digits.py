@@ -23,7 +23,7 @@ from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE, build_man
 from shoal.release_folder.tables import write_table
 from shoal.runtime.randomness import Randomness
 from shoal.verification import verify, verify_files
-from test_verify_streamed import streamed_verdict
+from streamed_check import streamed_verdict
 
 PLANE = "+proj=laea +lat_0=37.8 +lon_0=-122.4 +datum=WGS84 +units=m +no_defs"
 Case = tuple[Trajectories, Path, Linkage]

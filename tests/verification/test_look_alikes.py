@@ -1,17 +1,10 @@
 """One person under two identifiers is a finding, or a note where the release says that they are two."""
 
-import numpy as np
 import pytest
 
-from shoal.model.grid import Grid
 from shoal.model.intake import Reading
-from shoal.model.trajectories import Trajectories
 from shoal.verification.leaks.look_alikes import look_alikes
-
-
-def people(*ids: str) -> Trajectories:
-    n = len(ids)
-    return Trajectories.from_rows(list(ids), np.arange(n), np.arange(n), np.arange(n), grid=Grid())
+from small_data import people
 
 
 def messages(*ids: str, reading: Reading = Reading()) -> list[str]:  # noqa: B008  (it is frozen)

@@ -16,7 +16,7 @@ from shoal.release_folder.tables import write_table, write_table_in_parts
 from shoal.runtime.files import sha256_of
 from shoal.verification.files.written import PACKED_DIFFERENTLY, TOO_MANY_GROUPS, Repacking
 from small_points import crowd
-from test_verify_leaks import written
+from written_folders import written
 
 PLANE = "+proj=laea +lat_0=37.8 +lon_0=-122.4 +datum=WGS84 +units=m +no_defs"
 

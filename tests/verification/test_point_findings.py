@@ -12,9 +12,8 @@ from shoal.errors import MisuseError
 from shoal.io import read
 from shoal.methods.co_location.nwa import Nwa
 from shoal.model.claims import Claim, KDeltaAnonymity, LocationPrivacy, TrajectoryPrivacy
-from shoal.model.release import Linkage, Losses, Points, Release
+from shoal.model.release import Linkage, Losses, Points
 from shoal.model.trace import Trace
-from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import read_only
 from shoal.runtime.randomness import Randomness
 from shoal.synthetic import synthesize
@@ -32,50 +31,10 @@ from shoal.verification.points.street_paths import PathLengths, nearest_edges
 from shoal.verification.points.tails import chi_squared_tail
 from small_points import town
 from swap_oracles import floyd_warshall
+from told_points import K_DELTA, PAIR, Case, Found, Point, found_in, linked, published, raw
 from told_releases import people
 
 pytestmark = pytest.mark.kernels
-
-Point = tuple[float, float, float]
-Case = tuple[Trajectories, Release, Linkage]
-K_DELTA = KDeltaAnonymity(k=2, delta_m=10)
-
-
-def published(records: list[list[Point]], claim: Claim = K_DELTA, **changes: Any) -> Release:
-    """Records r0, r1, ... of these points, as they stand."""
-    t, x, y = (
-        np.array([point for record in records for point in record], dtype=np.float64).reshape(-1, 3).T.copy()
-    )
-    fields_of_release: dict[str, Any] = {
-        "trajectory_ids": tuple(f"r{number}" for number in range(len(records))),
-        "offsets": np.cumsum([0, *map(len, records)], dtype=np.int64),
-        "payload": Points(t=t, x=x, y=y),
-        "claim": claim,
-        "grid": None,
-        "method": "told",
-        "parameters": {},
-        "losses": Losses(),
-        "crs": None,
-        "unit_of_protection": "each subject",
-        "publishable": False,
-    }
-    return Release(**(fields_of_release | changes))
-
-
-def raw(records: list[list[Point]]) -> Trajectories:
-    """People p0, p1, ... with these samples."""
-    rows = [(f"p{i}", *point) for i, person_samples in enumerate(records) for point in person_samples]
-    return Trajectories.from_rows(*zip(*rows, strict=True))
-
-
-def linked(n: int, trace: Trace | None = None) -> Linkage:
-    return Linkage(tuple(f"p{i}" for i in range(n)), tuple(f"r{i}" for i in range(n)), trace)
-
-
-def found_in(case: Case) -> list[tuple[str, str | None, str]]:
-    return [
-        (finding.kind, finding.trajectory_id, finding.message) for finding in verdict_on_claim(*case).findings
-    ]
 
 
 # --- records of points --------------------------------------------------------------------------------------
@@ -182,9 +141,6 @@ def test_as_many_near_as_are_needed_are_decided_without_trying_sets() -> None:
     x, y = np.array([[-1.0], [0.0], [1.0]]), np.zeros((3, 1))
     assert list(_outside_sets(x, y, 3, 1.0, [-1])) == [(0, True), (1, True), (2, True)]
     assert list(_outside_sets(x, y, 2, 1.0, [-1])) == []
-
-
-PAIR = [[(0.0, 0.0, 0.0), (1.0, 0.0, 0.0)], [(0.0, 10.0, 0.0), (1.0, 6.0, 8.0)]]
 
 
 def test_exactly_delta_is_near_and_the_first_lonely_point_is_named() -> None:
@@ -324,7 +280,6 @@ APART = "point 2 of this record has its time and its place from different raw sa
 ALONE = "of this record was in no swap set"
 STRANGE = "of this record ended with a trajectory that gave its set no point, or that got two"
 TWINS = [[(0.0, 0.0, 0.0), (100.0, 1.0, 0.0)], [(3.0, 3.0, 4.0), (100.0, 1.0, 0.0)]]  # rows 1 and 3 are alike
-Found = tuple[str, str | None, str]
 BOTH = ("r0", "r1")
 AGAINST_TRACE: dict[str, tuple[Case, list[Found]]] = {
     "k": (

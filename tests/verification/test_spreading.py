@@ -14,7 +14,7 @@ from shoal.release_folder import tables
 from shoal.release_folder.tables import write_table
 from shoal.verification.files import spreading, streamed
 from shoal.verification.files.spreading import Spreading, SpreadRecords, read_bucket, spread_groups
-from test_point_findings import published
+from told_points import published
 
 GRID = Grid(cell_m=1.0, slot_s=1.0)
 Rows = list[list[int]]

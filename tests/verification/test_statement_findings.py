@@ -23,7 +23,7 @@ from shoal.release_folder.manifest import (
 from shoal.release_folder.tables import write_table
 from shoal.runtime.files import sha256_of
 from shoal.verification.files.stated import false_statements, manifest_mismatches
-from test_point_findings import PAIR, linked, published, raw
+from told_points import PAIR, linked, published, raw
 
 READ = Intake(rows_read=4, dropped={"gone": 0}, repaired={"mended": 2, "whole": 0})
 RELEASE = published(PAIR, parameters={"k": 2, "delta_m": 10.0, "seen": 7}, rows_repaired={"mended": 2})

@@ -15,7 +15,6 @@ from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Verdict
 from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE, build_manifest, write_manifest
 from shoal.release_folder.tables import write_table
-from shoal.runtime.arrays import Flags
 from shoal.runtime.files import sha256_of
 from shoal.runtime.randomness import Randomness
 from shoal.verification import verify, verify_files
@@ -26,7 +25,8 @@ from shoal.verification.files.stored import (
     unexpected_pseudonyms,
     wrong_types,
 )
-from test_verify_streamed import streamed_verdict
+from streamed_check import streamed_verdict
+from unlike_bytes import with_last_digits, with_minus_zero, with_outlines_moved_a_little
 
 PLANE = "+proj=laea +lat_0=37.8 +lon_0=-122.4 +datum=WGS84 +units=m +no_defs"
 Written = tuple[Path, Trajectories, Linkage]
@@ -57,35 +57,6 @@ def change(folder: Path, edit: Callable[[pa.Table], pa.Table]) -> None:
 def in_both_ways(case: Written) -> list[Verdict]:
     folder, original, linkage = case
     return [verify_files(original, folder, linkage), streamed_verdict(original, folder, linkage)]
-
-
-def of_first(table: pa.Table) -> Flags:
-    """Which rows are those of the first record."""
-    names = np.array(table["trajectory_id"].to_pylist())
-    return np.asarray(names == names[0])
-
-
-def with_last_digits(table: pa.Table) -> pa.Table:
-    """One float further in the first record: the same cell, and another number."""
-    x = table["x_min"].to_numpy().copy()
-    rows_of_record = of_first(table)
-    x[rows_of_record] = np.nextafter(x[rows_of_record], np.inf)
-    return table.set_column(table.column_names.index("x_min"), "x_min", pa.array(x))
-
-
-def with_minus_zero(table: pa.Table) -> pa.Table:
-    """A zero with a sign: equal to a zero without one, and another sequence of bits."""
-    x = np.where(of_first(table), -0.0, 0.0)
-    return table.set_column(table.column_names.index("x_min"), "x_min", pa.array(x))
-
-
-def with_outlines_moved_a_little(table: pa.Table) -> pa.Table:
-    """The last digits of one corner, by far less than a tenth of a millimeter."""
-    texts = [bytearray(text) for text in table["geometry"].to_pylist()]
-    for row in np.flatnonzero(of_first(table)).tolist():
-        texts[row][13] ^= 1
-    moved = pa.array([bytes(text) for text in texts], pa.large_binary())
-    return table.set_column(table.column_names.index("geometry"), "geometry", moved)
 
 
 def as_text(table: pa.Table) -> pa.Table:

@@ -13,7 +13,7 @@ from shoal.model.streets import StreetGraph
 from shoal.model.trace import Trace
 from shoal.runtime.arrays import read_only
 from shoal.verification.points.street_paths import PathLengths, _pieces, nearest_edges
-from test_point_findings import Case, Found, Point, found_in, linked, published, raw
+from told_points import Case, Found, Point, found_in, linked, published, raw
 
 pytestmark = pytest.mark.kernels
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from broken_releases import broken_releases, cities
 from claim_check import verdict_on_claim
 from damages import rows_of, subject_positions, with_records
 from example_counts import examples
@@ -29,7 +30,6 @@ from shoal.verification.boxes.box_index import find_boxes, index_boxes
 from shoal.verification.boxes.kte import measure_leaked_slots, published_records
 from shoal.verification.boxes.kte_loops import RawSamples, find_short_intervals
 from shoal.verification.boxes.records import classify_records
-from test_verify_criterion import broken_releases, cities
 
 pytestmark = pytest.mark.kernels
 

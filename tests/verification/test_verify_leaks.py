@@ -23,15 +23,9 @@ from shoal.model.intake import Intake, Reading
 from shoal.model.release import Linkage
 from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Verdict
-from shoal.release_folder.files import PUBLIC
 from shoal.release_folder.manifest import (
-    MANIFEST_FILE,
     RELEASE_FILE,
-    REPORT_FILE,
-    build_manifest,
-    write_manifest,
 )
-from shoal.release_folder.tables import write_table
 from shoal.runtime.randomness import Randomness
 from shoal.verification import verify, verify_files
 from shoal.verification.leaks.digests import find_hashed_names
@@ -43,13 +37,7 @@ from shoal.verification.leaks.order import (
     too_many_equal_steps,
 )
 from shoal.verification.leaks.raw_identifiers import RawIdentifiers
-
-REPORT = (
-    f"<!doctype html><html><head>{PUBLIC}<style>:root {{ --ink: #1f77b4 }} .u17 "
-    "{ margin: 0.5rem }</style></head><body><h1>Released with glove</h1><p>k = 2, 12 people, each subject, "
-    "2008-06-03, day 10. The median is 0.123456789 km; 37.774929123 degrees.</p><p>curve = "
-    "[0.1234567890123456, 27000000, 1212451200];</p></body></html>"
-)
+from written_folders import REPORT, written
 
 
 def city_of(ids: list[str], *, intake: Intake | None = None) -> Trajectories:
@@ -62,19 +50,6 @@ def city_of(ids: list[str], *, intake: Intake | None = None) -> Trajectories:
         draw.integers(-9, 9, len(rows)),
     )
     return Trajectories.from_rows(rows, t, x, y, grid=Grid(), intake=intake)
-
-
-def written(original: Trajectories, folder: Path, report: str = REPORT) -> tuple[Path, Linkage]:
-    """A sound release of these people, written as a folder."""
-    release, linkage = naive_release(original, n_boxes=2)
-    folder.mkdir()
-    write_table(release, folder / RELEASE_FILE)
-    (folder / REPORT_FILE).write_text(report)
-    write_manifest(
-        build_manifest(release, verify(original, release, linkage), folder / RELEASE_FILE),
-        folder / MANIFEST_FILE,
-    )
-    return folder, linkage
 
 
 # --- identifiers --------------------------------------------------------------------------------------------

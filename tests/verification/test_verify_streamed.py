@@ -3,7 +3,6 @@
 Nothing in sound folders, the same kinds in damaged ones.
 """
 
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,8 +16,7 @@ from elsewhere import Elsewhere
 from folder_damages import FOLDER_DAMAGES, FolderDamage, edit_table
 from naive_release import naive_release, small_city
 from shoal.errors import InputError, MisuseError
-from shoal.model.release import Linkage, Release
-from shoal.model.trajectories import Trajectories
+from shoal.model.release import Release
 from shoal.model.verdicts import Verdict
 from shoal.release_folder import tables
 from shoal.release_folder.files import PUBLIC
@@ -31,12 +29,10 @@ from shoal.release_folder.manifest import (
 )
 from shoal.release_folder.tables import write_table
 from shoal.runtime.randomness import Randomness
-from shoal.runtime.run import Engine, Run
 from shoal.verification import verify, verify_files
 from shoal.verification.files import spreading, streamed
 from shoal.verification.files.stated import PAGE_NOT_CHECKED
-from shoal.verification.files.streamed import verify_streamed_folder
-from stored import stored
+from streamed_check import streamed_verdict
 
 PLANE = "+proj=laea +lat_0=37.8 +lon_0=-122.4 +datum=WGS84 +units=m +no_defs"
 
@@ -57,17 +53,6 @@ def written(folder: Path, release: Release, verdict: Verdict) -> Path:
     (folder / REPORT_FILE).write_text(f"<!doctype html>{PUBLIC}<h1>A release for k = 2</h1></body></html>")
     write_manifest(build_manifest(release, verdict, folder / RELEASE_FILE), folder / MANIFEST_FILE)
     return folder
-
-
-def streamed_verdict(
-    original: Trajectories, folder: Path, linkage: Linkage, engine: Engine | None = None
-) -> Verdict:
-    scratch = folder.parent / "scratch"
-    shutil.rmtree(scratch, ignore_errors=True)
-    scratch.mkdir()
-    people = folder.parent / "people"
-    shutil.rmtree(people, ignore_errors=True)
-    return verify_streamed_folder(stored(original, people), folder, linkage, scratch, Run(), engine=engine)
 
 
 @pytest.mark.parametrize("suppressed", [(), (0, 5)])

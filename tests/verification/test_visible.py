@@ -21,7 +21,7 @@ from shoal.model.release import BOX_COLUMNS, Boxes, Linkage, Losses, Payload, Po
 from shoal.model.trajectories import Trajectories
 from shoal.verification.files.visible import VISIBLE, count_beyond_parameters, parameter_findings
 from small_points import crowd
-from test_verify_streamed import streamed_verdict
+from streamed_check import streamed_verdict
 
 Case = tuple[Trajectories, Path, Linkage]
 MADE: dict[str, Callable[[], tuple[Trajectories, Any]]] = {
