@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
+from claim_examples import EXAMPLES
 from shoal.errors import MisuseError
 from shoal.model.claims import CLAIMS, KAnonymity, KDeltaAnonymity, KteAnonymity, LocationPrivacy
 from shoal.model.claims.common import STRONGER
 from shoal.model.claims.expected import ExpectedClaim, numbers_in_words
 from shoal.model.intake import Reading
-from test_claims import EXAMPLES
 
 
 @pytest.mark.parametrize("kind", CLAIMS.values(), ids=list(CLAIMS))

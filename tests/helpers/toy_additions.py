@@ -469,7 +469,7 @@ METHOD_OF_POINTS = Addition(
             below="| method | what is published | what is promised | what it is for |\n|---|---|---|---|\n",
             text="| [`toy-points`](docs/toy-points.md) | points | nothing | a toy |\n",
         ),
-        "tests/contracts/test_claims.py": Row(
+        "tests/helpers/claim_examples.py": Row(
             table="EXAMPLES",
             text="TruePoints: TruePoints(k=17)",
             imports=("from shoal.model.claims import TruePoints",),

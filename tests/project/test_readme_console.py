@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from command_line import Shoal
+from console_output import pattern_of
 
 ROOT = Path(__file__).parents[2]
-DRAWN = re.compile(r"\d+(?:\.\d+)? %")  # of victims that every run draws anew
 
 
 def commands(page: str) -> list[tuple[str, str]]:
@@ -20,13 +20,6 @@ def commands(page: str) -> list[tuple[str, str]]:
     return [
         (words.partition("  #")[0], shown) for words, _, shown in (part.partition("\n") for part in parts)
     ]
-
-
-def pattern_of(shown: str) -> str:
-    """An expression for the output: ... stands for anything, and lines may be wrapped elsewhere."""
-    text = " ".join(shown.split())
-    text = re.sub("strongest attack.*guessing", lambda attack: DRAWN.sub("PERCENT", attack[0]), text)
-    return re.escape(text).replace(r"\.\.\.", ".*").replace("PERCENT", r"\d+(\.\d+)?\ %")
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 
 import shoal as library
 from command_line import Shoal
-from test_readme_console import pattern_of
+from console_output import pattern_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "tutorial-operator.md"
 MONDAY = int(np.datetime64("2024-01-01", "s").astype(np.int64))
