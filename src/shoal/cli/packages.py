@@ -157,10 +157,10 @@ def _kind_of(word: str) -> str | None:
 
 
 def _value_of(option: str, args: Sequence[str]) -> str | None:
-    for place, word in enumerate(args):
+    for position, word in enumerate(args):
         name, equals, value = word.partition("=")
         if name == option:
-            return value if equals else args[place + 1] if place + 1 < len(args) else ""
+            return value if equals else args[position + 1] if position + 1 < len(args) else ""
     return None
 
 

@@ -222,7 +222,7 @@ def _of_cells(name: str, cell: str, data: pa.Table, notes: list[str]) -> tuple[P
             "places as columns, or name others with --as"
         )
     cells: CellCodes = cells_of(system, cell_codes)
-    place_of = {text: place for place, text in enumerate(cell_codes)}
+    place_of = {text: position for position, text in enumerate(cell_codes)}
     rows = np.array([*(place_of.get(text, -1) for text in texts), -1])[code]
 
     def axis(low: Floats, high: Floats) -> Axis:

@@ -94,8 +94,8 @@ def read_piece(
     name: str, piece: Piece, state: ReadingState | None, reading: Reading, keep: Keep, progress: Progress
 ) -> ReadingState | None:
     """Read and clean a piece. reading: as the caller gave it."""
-    for place, opener in enumerate(piece.tables):
-        progress(place / len(piece.tables))
+    for position, opener in enumerate(piece.tables):
+        progress(position / len(piece.tables))
         settings = reading if state is None else replace(state.reading, cells=reading.cells)
         table, filled = prepare_table(opener(), settings)
         if piece.part is not None:
@@ -110,7 +110,7 @@ def read_piece(
         state.first_rows.append((state.people.rows, table.name if table.numbered and is_whole else ""))
         for share, batch in table.batches(state.columns.wanted()):
             read_batch(state, table, batch, keep)
-            progress((place + share) / len(piece.tables))
+            progress((position + share) / len(piece.tables))
         state.dropped.update(table.unreadable)
         for reason, line in table.first_lines.items():
             if line:

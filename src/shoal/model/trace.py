@@ -49,7 +49,7 @@ class Trace:
         if self.records is None:
             return self
         record, names = self.records
-        place_of = {name: place for place, name in enumerate(trajectory_ids)}
+        place_of = {name: position for position, name in enumerate(trajectory_ids)}
         places = np.array([place_of.get(name, -1) for name in names], dtype=np.int64)[record]
         points = np.bincount(places[places >= 0], minlength=len(trajectory_ids))
         if (places < 0).any() or not np.array_equal(points, np.diff(offsets)):

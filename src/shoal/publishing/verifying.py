@@ -54,7 +54,7 @@ class FolderInCheck:
     """A release folder that is being read; findings, notes: on an export's files."""
 
     folder: Path
-    looked: FolderReading
+    reading: FolderReading
     findings: list[Finding]
     notes: list[str]
 
@@ -62,8 +62,8 @@ class FolderInCheck:
 @contextmanager
 def open_folder(folder: Path, run: Run) -> Iterator[FolderInCheck]:
     """Read a release folder, or an export, in the background of the block."""
-    with as_release_folder(folder) as (whole, findings, notes), read_in_background(whole, run) as looked:
-        yield FolderInCheck(folder=folder, looked=looked, findings=findings, notes=notes)
+    with as_release_folder(folder) as (whole, findings, notes), read_in_background(whole, run) as reading:
+        yield FolderInCheck(folder=folder, reading=reading, findings=findings, notes=notes)
 
 
 @typed
@@ -129,10 +129,10 @@ def verify_opened(
 ) -> Verdict:
     """As ``verify_folder``, of a folder that is being read."""
     least = None if expected is None else ExpectedClaim.parse(expected)
-    verdict = verify_reading(original, opened.looked, linkage, run=run)
+    verdict = verify_reading(original, opened.reading, linkage, run=run)
     verdict = with_notes(verdict.with_findings(opened.findings), opened.notes)
     manifest = read_manifest(opened.folder)
-    if manifest.release_sha256 != opened.looked.manifest.release_sha256:  # of an export
+    if manifest.release_sha256 != opened.reading.manifest.release_sha256:  # of an export
         verdict = with_notes(verdict, [OTHER_DIGEST])
         if find_hashed_names(RawIdentifiers.of(original).digests, [manifest.release_sha256]):
             verdict = verdict.with_findings([Finding("raw-identifier", _DIGEST_OF_ONE)])
@@ -274,7 +274,7 @@ def verify_against_raw(
     with open_folder(folder, run) as opened:
         original = read_raw_of(raw, folder, run, **overrides)
         verdict = verify_opened(original, opened, linkage, expected=expected, run=run)
-        table = opened.looked.rows().table.sha256 if (folder / RELEASE_FILE).is_file() else None
+        table = opened.reading.rows().table.sha256 if (folder / RELEASE_FILE).is_file() else None
     return VerificationResult(
         verdict=verdict,
         manifest=read_manifest(folder),

@@ -87,8 +87,8 @@ class Examination(Generic[People]):
 
 def duplicate_pseudonyms(release: Release) -> Iterator[Finding]:
     """Pseudonyms that more than one record carries."""
-    for place in Pseudonyms.of(release.trajectory_ids).duplicate_positions():
-        name = release.trajectory_ids[place]
+    for position in Pseudonyms.of(release.trajectory_ids).duplicate_positions():
+        name = release.trajectory_ids[position]
         yield Finding("duplicate-pseudonym", "another record carries the same pseudonym", name)
 
 

@@ -118,7 +118,7 @@ def _key(text: str, fuller: Mapping[str, str]) -> tuple[str, _Form]:
     if key.isascii() or len(key) < _FEWEST_LETTERS:
         return key, (gaps, ())
     signs = unicodedata.normalize("NFD", key)
-    accents = tuple((place, sign) for place, sign in enumerate(signs) if sign in _ACCENTS)
+    accents = tuple((position, sign) for position, sign in enumerate(signs) if sign in _ACCENTS)
     bare = "".join(sign for sign in signs if sign not in _ACCENTS)
     return unicodedata.normalize("NFC", bare).translate(_LATIN), (gaps, accents)
 
@@ -145,7 +145,7 @@ def _appearance(text: str) -> tuple[str, _Left]:
         return signs, ()
     if sum(map(str.isdigit, signs)) < _FEWEST_DIGITS:
         signs = re.sub("[-_+]", "", text)
-    gaps = tuple(place for place, sign in enumerate(text) if sign not in signs)
+    gaps = tuple(position for position, sign in enumerate(text) if sign not in signs)
     return (signs.lstrip("0") if signs.isdigit() else signs), gaps
 
 

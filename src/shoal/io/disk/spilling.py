@@ -129,7 +129,7 @@ def bucket_of(folder: Path, parts: Sequence[int], bucket: int) -> Bucket:
     ids: list[pa.Array] = []
     firsts, begins, ends, tables = [], [], [], [np.empty(0, dtype=_ROW)]
     n_people = 0
-    for place, part in enumerate(parts):
+    for position, part in enumerate(parts):
         with pa.OSFile(str(folder / f"{part}.people")) as file:
             people = pa.ipc.open_file(file).get_batch(bucket)
         for rows in _rows_of(folder, part, bucket):
@@ -138,7 +138,7 @@ def bucket_of(folder: Path, parts: Sequence[int], bucket: int) -> Bucket:
         n_people += people.num_rows
         ids.append(people["id"])
         first, begin, end = (people[name].to_numpy() for name in ("first", "begin", "end"))
-        firsts.append(np.where(first == NO_ROW, NO_ROW, first + (place << _PART_SHIFT)))
+        firsts.append(np.where(first == NO_ROW, NO_ROW, first + (position << _PART_SHIFT)))
         begins.append(begin)
         ends.append(end)
     begin, end = np.concatenate(begins), np.concatenate(ends)

@@ -254,7 +254,7 @@ def _split_names(text: str) -> list[str]:
             f"columns = '{text}' names {'nothing' if twice is None else f'{twice} twice'}; give each column "
             "its name, and _ to those that are not needed"
         )
-    return [name if name not in {"", "_"} else f"_{place}" for place, name in enumerate(names)]
+    return [name if name not in {"", "_"} else f"_{position}" for position, name in enumerate(names)]
 
 
 @contextmanager

@@ -161,9 +161,9 @@ def _key(cells: Cells) -> str:
     longest = max([text_width(text) for _, text in cells.labels], default=0.0)
     start, step = longest / 2, (WIDTH - longest) / len(cells.scale)
     swatches = [
-        f'<rect class="{_shade(cells, shade)}" x="{_short(start + place * step)}" y="19" '
+        f'<rect class="{_shade(cells, shade)}" x="{_short(start + position * step)}" y="19" '
         f'width="{_short(step)}" height="{_SWATCH:g}"/>'
-        for place, shade in enumerate(cells.scale)
+        for position, shade in enumerate(cells.scale)
     ]
     labels = [
         _text("tick key", start + at * step, 19 + _SWATCH + FONT, text, "middle") for at, text in cells.labels
@@ -176,7 +176,7 @@ def _line(line: Line, frame: _Frame) -> str:
     joined = False
     bars: list[str] = []
     points = _points(line.x, line.y, frame)
-    for place, point in enumerate(points):
+    for position, point in enumerate(points):
         if point is None:
             joined = False
             continue
@@ -186,7 +186,7 @@ def _line(line: Line, frame: _Frame) -> str:
         else:
             path.append(f"H {x} V {y}" if line.steps else f"L {x} {y}")
         joined = True
-        value, margin = line.y[place], line.margins[place] if line.margins else None
+        value, margin = line.y[position], line.margins[position] if line.margins else None
         if value is not None and margin:
             low, high = (_short(frame.down(value + sign * margin)) for sign in (-1, 1))
             bars.append(f"M {x} {low} V {high}")

@@ -50,13 +50,13 @@ def comparison_page(
         if result.get("omission")
     }
     drawings |= {
-        f"omission-{place}": omission(omission_facts)
-        for place, omission_facts in enumerate(omissions.values(), start=1)
+        f"omission-{position}": omission(omission_facts)
+        for position, omission_facts in enumerate(omissions.values(), start=1)
     }
     kinds = {result["label"]: method_named(result["method"]).about.publishes for result in releases}
     drawings |= {
-        f"map-{place}": _map(kinds.get(name, "samples"), density, grid, crs)
-        for place, (name, density) in enumerate(maps.items(), start=1)
+        f"map-{position}": _map(kinds.get(name, "samples"), density, grid, crs)
+        for position, (name, density) in enumerate(maps.items(), start=1)
     }
     return page(
         "comparison.html.j2",
@@ -107,9 +107,9 @@ def _metric_rows(releases: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
             "name": first["name"],
             "words": first["words"],
             "better": first["better"],
-            "values": [show(result["measurements"][place]["value"], first["unit"]) for result in releases],
+            "values": [show(result["measurements"][position]["value"], first["unit"]) for result in releases],
         }
-        for place, first in enumerate(releases[0]["measurements"] if releases else [])
+        for position, first in enumerate(releases[0]["measurements"] if releases else [])
     ]
 
 

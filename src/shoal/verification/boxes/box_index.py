@@ -91,10 +91,10 @@ def find_boxes(index: BoxIndex, boxes: Integers, t: int, x: int, y: int, hits: I
             cx = (x >> s_level) - ((cell >> 1) & 1)
             cy = (y >> s_level) - ((cell >> 2) & 1)
             h = bucket(t_level, s_level, ct, cx, cy, bits)
-            for place in range(index.heads[h], index.heads[h + 1]):
-                if not index.times[place, 0] <= t < index.times[place, 1]:
+            for position in range(index.heads[h], index.heads[h + 1]):
+                if not index.times[position, 0] <= t < index.times[position, 1]:
                     continue
-                b = index.items[place]
+                b = index.items[position]
                 if not holds(boxes, b, t, x, y):
                     continue
                 if (

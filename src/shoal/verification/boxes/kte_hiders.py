@@ -105,8 +105,8 @@ def _find_candidates(
     silent = first_at_or_after(raw, suppressed, a)
     is_whole = silent == len(suppressed) or raw.t[suppressed[silent]] >= a + tau
     count = 0
-    for place in range(find_records(raw, published, samples[low], search)):
-        record = search.records[place]
+    for position in range(find_records(raw, published, samples[low], search)):
+        record = search.records[position]
         if record != own and (
             fits_at(raw, published, record, samples, low, a, tau)
             if is_whole
@@ -132,13 +132,13 @@ def _assign_records(records: Integers, bounds: Integers, taken: Integers, v: int
         while first < n_waiting and end < 0:
             u = waiting[first]
             first += 1
-            for place in range(bounds[u], bounds[u + 1]):
-                other = taken[records[place]]
+            for position in range(bounds[u], bounds[u + 1]):
+                other = taken[records[position]]
                 if other < 0:
-                    end = place
+                    end = position
                     break
                 if came_from[other] < 0:
-                    came_from[other], entry[other] = u, place
+                    came_from[other], entry[other] = u, position
                     waiting[n_waiting] = other
                     n_waiting += 1
         if end < 0:

@@ -63,8 +63,8 @@ def find_records(raw: RawSamples, published: PublishedRecords, i: int, search: S
     search.counts[0] += 1
     n_hits = find_boxes(published.index_, published.boxes, raw.t[i], raw.x[i], raw.y[i], search.hits)
     n_records = 0
-    for place in range(n_hits):
-        record = published.owner[search.hits[place]]
+    for position in range(n_hits):
+        record = published.owner[search.hits[position]]
         if search.seen[record] != search.counts[0]:
             search.seen[record] = search.counts[0]
             search.records[n_records] = record
@@ -140,8 +140,8 @@ def holds_all(
     raw: RawSamples, published: PublishedRecords, record: int, samples: Integers, low: int, high: int
 ) -> bool:
     """Whether a record holds samples[low] to samples[high - 1]."""
-    for place in range(low, high):  # noqa: SIM110  (the compiler has no generators)
-        if not holds_sample(raw, published, record, samples[place]):
+    for position in range(low, high):  # noqa: SIM110  (the compiler has no generators)
+        if not holds_sample(raw, published, record, samples[position]):
             return False
     return True
 
@@ -257,8 +257,8 @@ def _refill_candidates(
     n_found = find_records(raw, published, samples[low], search)
     for c in range(count):
         search.seen[candidates[c]] = -1
-    for place in range(n_found):
-        record = search.records[place]
+    for position in range(n_found):
+        record = search.records[position]
         if search.seen[record] >= 0 and fits_at(raw, published, record, samples, low, a, tau):
             # FOREVER as a variable: a constant would compile the loop once more
             last = _fits_before(raw, published, record, samples, low, a, tau, max(a, FOREVER))

@@ -129,8 +129,8 @@ def count_possible_members(
         if b == start or last - first < rarest_end - rarest_first:
             rarest_first, rarest_end = first, last
     count = 0
-    for place in range(rarest_first, rarest_end):
-        subject = by_time.subject_of[by_time.position[place]]
+    for position in range(rarest_first, rarest_end):
+        subject = by_time.subject_of[by_time.position[position]]
         if last_tried[subject] == start + 1:
             continue
         last_tried[subject] = start + 1

@@ -187,8 +187,8 @@ def fitting_records(
     if low == len(samples) or raw.t[samples[low]] >= a + tau:
         return -1
     count = 0
-    for place in range(find_records(raw, published, samples[low], search)):
-        if fits_at(raw, published, search.records[place], samples, low, a, tau):
-            search.records[count] = search.records[place]
+    for position in range(find_records(raw, published, samples[low], search)):
+        if fits_at(raw, published, search.records[position], samples, low, a, tau):
+            search.records[count] = search.records[position]
             count += 1
     return count

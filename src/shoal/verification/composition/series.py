@@ -94,8 +94,8 @@ class Series:
         newest = self.releases[0]
         if later := [one.label for one in self.releases[1:] if one.span_s[0] > newest.span_s[0]]:
             yield f"{', '.join(later)}: of a later period than {newest.label}; the order changes no figure"
-        for place, one in enumerate(self.releases):
-            for other in self.releases[place + 1 :]:
+        for position, one in enumerate(self.releases):
+            for other in self.releases[position + 1 :]:
                 shared_s = min(one.span_s[1], other.span_s[1]) - max(one.span_s[0], other.span_s[0])
                 if shared_s > 0:
                     yield f"{one.label} and {other.label} share {show_s(shared_s)}; the check covers this"
@@ -207,15 +207,15 @@ def count_in_all(
     """
     for a in range(len(asked)):
         row, total = first[asked[a]], 0
-        for place in range(starts[a], ends[a]):
-            other = first[order[place]]
+        for position in range(starts[a], ends[a]):
+            other = first[order[position]]
             fits = True
             for release in range(crowds.shape[1]):
                 if crowds[row, release] >= 0 and crowds[row, release] != crowds[other, release]:
                     fits = False
                     break
             if fits:
-                total += people[order[place]]
+                total += people[order[position]]
         remaining[asked[a]] = total
 
 

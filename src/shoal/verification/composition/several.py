@@ -97,8 +97,8 @@ def reveal_together(
     """Who remains for each person of the newest release, or for at most ``most`` intervals."""
     issued = [newest, *earlier]
     ids = {
-        uid: place
-        for place, uid in enumerate(dict.fromkeys(uid for entry in issued for uid in entry.original.ids))
+        uid: position
+        for position, uid in enumerate(dict.fromkeys(uid for entry in issued for uid in entry.original.ids))
     }
     records = np.full((len(ids), len(issued)), -1, dtype=np.int64)
     for column, entry in enumerate(issued):

@@ -94,20 +94,20 @@ def read_in_background(folder: Path, run: Run, expected: Release | None = None) 
 
 def read_folder(folder: Path, release: Release) -> FolderReading:
     """Read a folder on this thread; rows of this release are not stored twice."""
-    with read_in_background(folder, Run(threads=1), release) as looked:
-        about, rows = looked.about().without_rows(), looked.rows()
+    with read_in_background(folder, Run(threads=1), release) as reading:
+        about, rows = reading.about().without_rows(), reading.rows()
     if _are_equal_releases(rows.release, release):
         rows = replace(rows, release=release)
-    return replace(looked, about=lambda: about, rows=lambda: rows)
+    return replace(reading, about=lambda: about, rows=lambda: rows)
 
 
-def with_new_page(looked: FolderReading, release: Release) -> FolderReading:
+def with_new_page(reading: FolderReading, release: Release) -> FolderReading:
     """The reading with a new page and its usefulness; where more has changed, the folder is read again."""
-    manifest = read_manifest(looked.folder)
-    before = {name: getattr(looked.manifest, name) for name in ("report_sha256", "usefulness")}
-    if manifest.model_copy(update=before) != looked.manifest:
-        return read_folder(looked.folder, release)
-    return replace(looked, manifest=manifest)
+    manifest = read_manifest(reading.folder)
+    before = {name: getattr(reading.manifest, name) for name in ("report_sha256", "usefulness")}
+    if manifest.model_copy(update=before) != reading.manifest:
+        return read_folder(reading.folder, release)
+    return replace(reading, manifest=manifest)
 
 
 def verify_files(
@@ -115,13 +115,13 @@ def verify_files(
 ) -> Verdict:
     """Check a release folder; readable but wrong content is a finding, not an error."""
     run = run or Run()
-    with read_in_background(folder, run) as looked:
-        return verify_reading(original, looked, linkage, run=run)
+    with read_in_background(folder, run) as reading:
+        return verify_reading(original, reading, linkage, run=run)
 
 
 def verify_reading(
     original: Trajectories,
-    looked: FolderReading,
+    reading: FolderReading,
     linkage: Linkage | None,
     *,
     run: Run,
@@ -129,7 +129,7 @@ def verify_reading(
     raw_identifiers: RawIdentifiers | None = None,
 ) -> Verdict:
     """As ``verify_files``; an unchanged release that was ``judged`` is not checked again."""
-    folder, manifest, about = looked.folder, looked.manifest, looked.about()
+    folder, manifest, about = reading.folder, reading.manifest, reading.about()
     if too_many := too_many_records(original, len(about.trajectory_ids)):
         return Verdict.of(too_many, checked=0)
     raw_identifiers = raw_identifiers or RawIdentifiers.of(original)
@@ -144,7 +144,7 @@ def verify_reading(
         in_degrees=original.lat is not None,
     )
     with run.alongside(lambda: list(leaks())) as leaking:
-        rows = looked.rows()
+        rows = reading.rows()
         release = rows.release
         if judged is not None and _are_equal_releases(release, judged[0]):
             on_claim = judged[1]

@@ -47,7 +47,7 @@ def count_packed(
 ) -> int:
     """As ``count_numbers``, of packed numbers, of which ``n_left`` belong to the page."""
     waiting, n_waiting, bits_behind = 0, 0, False
-    for place in range(many):
+    for position in range(many):
         while n_waiting < width:
             waiting |= int(body[at]) << n_waiting
             n_waiting += 8
@@ -55,7 +55,7 @@ def count_packed(
         number = waiting & ((1 << width) - 1)
         waiting >>= width
         n_waiting -= width
-        if place >= n_left:
+        if position >= n_left:
             bits_behind |= number > 0
         elif number < len(counts):
             counts[number] += 1
@@ -84,8 +84,8 @@ def count_numbers(body: Bytes, n: int, width: int, counts: Integers, order: Inte
             n_left -= min(n_left, 8 * many)
         else:
             value = 0
-            for place in range(n_bytes):
-                value |= int(body[at + place]) << (8 * place)
+            for position in range(n_bytes):
+                value |= int(body[at + position]) << (8 * position)
             if value >= len(counts):
                 return BROKEN
             counts[value] += many

@@ -261,8 +261,8 @@ def _write_chunk(how: Spreading, name: str, pieces: Sequence[RecordPiece]) -> bo
     def write(file: BinaryIO) -> None:
         file.write(np.stack([record_ends, box_ends]).astype(np.int64).tobytes())
         file.write(records.tobytes())
-        for place in order.tolist():
-            file.write(contents[place])
+        for position in order.tolist():
+            file.write(contents[position])
 
     with staged_file(how.scratch / name, write):
         pass

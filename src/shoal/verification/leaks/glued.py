@@ -80,7 +80,7 @@ class _Words:
 def count_glued(kinds: IdentifierKinds, texts: Sequence[str]) -> list[int]:
     """Count the identifiers inside longer words of each text."""
     counts = find_glued(kinds, texts)
-    return [counts.get(place, 0) for place in range(len(texts))]
+    return [counts.get(position, 0) for position in range(len(texts))]
 
 
 def find_glued(kinds: IdentifierKinds, texts: Sequence[str]) -> Mapping[int, int]:

@@ -33,11 +33,11 @@ def rows_that_hold(digests: Codes, pieces: Words, filled: Codes) -> Flags:
     holds = np.zeros(len(digests), np.bool_)
     for row in range(len(digests)):
         piece = np.uint64(0)
-        for place in range(1, digests.shape[1], 2):
-            two = np.uint64(digests[row, place - 1]) << np.uint64(8) | np.uint64(digests[row, place])
+        for position in range(1, digests.shape[1], 2):
+            two = np.uint64(digests[row, position - 1]) << np.uint64(8) | np.uint64(digests[row, position])
             piece = (piece << np.uint64(16) | two) & mask
             at = filter_place(piece, 8 * len(filled))
-            if place >= PIECE - 1 and filled[at >> 3] >> (at & 7) & 1:
+            if position >= PIECE - 1 and filled[at >> 3] >> (at & 7) & 1:
                 first = np.searchsorted(pieces, piece)
                 if first < len(pieces) and pieces[first] == piece:
                     holds[row] = True
@@ -58,9 +58,9 @@ def mark_runs(
     looked = 0
     for row in range(len(digests)):
         run, waiting, n_waiting, n_written = np.uint64(0), 0, 0, 0
-        for place in range(start, digests.shape[1] + 1):
-            if place < digests.shape[1]:
-                waiting = (waiting << 8) | int(digests[row, place])
+        for position in range(start, digests.shape[1] + 1):
+            if position < digests.shape[1]:
+                waiting = (waiting << 8) | int(digests[row, position])
                 n_waiting += 8
             elif n_waiting:  # the last character, padded with zeros
                 waiting <<= bits - n_waiting

@@ -105,7 +105,7 @@ def _numbers_of(ids: Sequence[str]) -> Words:
         int(word, 16)
         for part in split_identifiers(ids)
         for words, originals in part.words()
-        for place in np.flatnonzero(words.lengths == 16).tolist()
-        if _PSEUDONYM.fullmatch(word := words.text(place)) and word in originals[place].casefold()
+        for position in np.flatnonzero(words.lengths == 16).tolist()
+        if _PSEUDONYM.fullmatch(word := words.text(position)) and word in originals[position].casefold()
     ]
     return distinct(np.array(numbers, dtype=np.uint64))

@@ -208,10 +208,10 @@ def find_path_lengths(graph: Graph, bound_m: float, starts: Starts, goals: Goals
                 if next_distance <= bound_m and next_distance < distance[graph.neighbor[i]]:
                     distance[graph.neighbor[i]] = next_distance
                     heapq.heappush(waiting, (next_distance, graph.neighbor[i]))
-        for place in range(starts.offsets[source], starts.offsets[source + 1]):
-            q = starts.question[place]
+        for position in range(starts.offsets[source], starts.offsets[source + 1]):
+            q = starts.question[position]
             onward = min(distance[goals.u[q]] + goals.to_u_m[q], distance[goals.v[q]] + goals.to_v_m[q])
-            answers[q] = min(answers[q], starts.to_node_m[place] + onward)
+            answers[q] = min(answers[q], starts.to_node_m[position] + onward)
 
 
 @compiled
