@@ -30,7 +30,7 @@ class Locations(NamedTuple):
     along: Floats  # [m], meters from the edge's end u
 
 
-class TradeState(NamedTuple):
+class SwapState(NamedTuple):
     """Progress of the algorithm."""
 
     status: Integers  # [m]
@@ -56,12 +56,12 @@ class Town(NamedTuple):
     roads: Roads
     cache: Cache
     locations: Locations
-    state: TradeState
+    state: SwapState
     nearest: Floats  # [n], least distance to each node, inf between searches
     tried: Integers  # [m], last leader to try a sample
 
 
-class TradeRules(NamedTuple):
+class SwapRules(NamedTuple):
     """The largest difference in time, the longest path, and whose neighbors count."""
 
     time_threshold_s: float
@@ -72,7 +72,7 @@ class TradeRules(NamedTuple):
 
 
 @compiled
-def _take_off_list(state: TradeState, edge: Integers, row: int, status: int) -> None:
+def _take_off_list(state: SwapState, edge: Integers, row: int, status: int) -> None:
     state.status[row] = status
     e = edge[row]
     state.waiting_count[e] -= 1
@@ -82,7 +82,7 @@ def _take_off_list(state: TradeState, edge: Integers, row: int, status: int) -> 
 
 
 @compiled
-def _neighbor(locations: Locations, state: TradeState, row: int, step: int) -> int:
+def _neighbor(locations: Locations, state: SwapState, row: int, step: int) -> int:
     subject = locations.owner[row]
     at = row + step
     while locations.offsets[subject] <= at < locations.offsets[subject + 1]:
@@ -134,7 +134,7 @@ def _path_length(town: Town, a: int, b: int) -> float:
 
 @compiled
 def _offer(
-    town: Town, rules: TradeRules, leader: int, e: int, node: int, node_distance: float, places: Waiting
+    town: Town, rules: SwapRules, leader: int, e: int, node: int, node_distance: float, places: Waiting
 ) -> None:
     roads, locations, state = town.roads, town.locations, town.state
     for i in range(state.edge_offsets[e], state.edge_offsets[e] + state.waiting_count[e]):
@@ -152,7 +152,7 @@ def _offer(
 
 
 @compiled
-def _can_trade(town: Town, rules: TradeRules, leader: int, row: int, around: Integers) -> bool:
+def _can_swap(town: Town, rules: SwapRules, leader: int, row: int, around: Integers) -> bool:
     # (3) (b) to (d) of Alg. 4, for the row's neighbors too if both sides count
     place = town.state.place
     for neighbor_row in around:
@@ -168,7 +168,7 @@ def _can_trade(town: Town, rules: TradeRules, leader: int, row: int, around: Int
 
 @compiled
 def _begin_search(
-    town: Town, rules: TradeRules, leader: int, nodes: Waiting, places: Waiting, touched: list[int]
+    town: Town, rules: SwapRules, leader: int, nodes: Waiting, places: Waiting, touched: list[int]
 ) -> None:
     roads, locations, state = town.roads, town.locations, town.state
     e, along = locations.edge[leader], locations.along[leader]
@@ -200,7 +200,7 @@ def _is_new(locations: Locations, leader: int, members: Integers, row: int) -> b
 
 @compiled
 def _settle_node(
-    town: Town, rules: TradeRules, leader: int, nodes: Waiting, places: Waiting, touched: list[int]
+    town: Town, rules: SwapRules, leader: int, nodes: Waiting, places: Waiting, touched: list[int]
 ) -> None:
     roads, nearest = town.roads, town.nearest
     distance, node = heapq.heappop(nodes)
@@ -219,7 +219,7 @@ def _settle_node(
 
 @compiled
 def _next_place(
-    town: Town, rules: TradeRules, leader: int, nodes: Waiting, places: Waiting, touched: list[int]
+    town: Town, rules: SwapRules, leader: int, nodes: Waiting, places: Waiting, touched: list[int]
 ) -> tuple[float, int]:
     # A sample on an edge is offered once from each end, and is final when every node still to come is
     # farther; so equally near ones come in the order of their rows.
@@ -247,7 +247,7 @@ def _edges_around(town: Town, leader: int, around: Integers) -> Integers:
 @compiled
 def _least_sum_pair(
     town: Town,
-    rules: TradeRules,
+    rules: SwapRules,
     leader: int,
     members: Integers,
     around: Integers,
@@ -266,7 +266,7 @@ def _least_sum_pair(
         distance, row = _next_place(town, rules, leader, nodes, places, touched)
         if row < 0 or 2 * distance >= best:
             return best < np.inf
-        if not _is_new(locations, leader, members[:0], row) or not _can_trade(
+        if not _is_new(locations, leader, members[:0], row) or not _can_swap(
             town, rules, leader, row, around
         ):
             continue
@@ -283,7 +283,7 @@ def _least_sum_pair(
 
 
 @compiled
-def _find_partners(town: Town, rules: TradeRules, leader: int, members: Integers) -> bool:
+def _find_partners(town: Town, rules: SwapRules, leader: int, members: Integers) -> bool:
     locations, state = town.locations, town.state
     around = np.array([_neighbor(locations, state, leader, -1), _neighbor(locations, state, leader, 1)])
     _fetch_ends(town.roads, town.cache, rules.rows_m, _edges_around(town, leader, around))
@@ -301,7 +301,7 @@ def _find_partners(town: Town, rules: TradeRules, leader: int, members: Integers
             _, row = _next_place(town, rules, leader, nodes, places, touched)
             if row < 0:
                 break
-            if _is_new(locations, leader, members[:n_found], row) and _can_trade(
+            if _is_new(locations, leader, members[:n_found], row) and _can_swap(
                 town, rules, leader, row, around
             ):
                 members[n_found] = row
@@ -314,7 +314,7 @@ def _find_partners(town: Town, rules: TradeRules, leader: int, members: Integers
 @compiled
 def swap_places(
     town: Town,
-    rules: TradeRules,
+    rules: SwapRules,
     subjects: Integers,
     draws: Integers,
     n_sets: int,

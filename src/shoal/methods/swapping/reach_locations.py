@@ -11,9 +11,9 @@ from shoal.kernels.place_swaps import (
     SWAPPED,
     Cache,
     Locations,
+    SwapRules,
+    SwapState,
     Town,
-    TradeRules,
-    TradeState,
     swap_places,
 )
 from shoal.kernels.streets import NearestPlaces, Pieces, Raster, Roads, list_pieces, nearest_places
@@ -197,7 +197,7 @@ class ReachLocations(DeclaredMethod):
         original: Trajectories,
         streets: StreetGraph,
         locations: Locations,
-        state: TradeState,
+        state: SwapState,
         rng: Randomness,
         run: Run,
     ) -> tuple[Integers, Integers]:
@@ -220,7 +220,7 @@ class ReachLocations(DeclaredMethod):
         )
         bound_m = float(self.space_threshold_m)
         pairs = self.set_members == "least-sum" and self.k == _MOST_LEAST_SUM  # at k = 2 both are the same
-        rules = TradeRules(
+        rules = SwapRules(
             time_threshold_s=float(self.time_threshold_s),
             bound_m=bound_m,
             both_sides=self.both_sides,
@@ -238,7 +238,7 @@ class ReachLocations(DeclaredMethod):
         return leaders[:n_sets].copy(), members[:n_sets].copy()
 
 
-def _initial_state(edge: Integers, n_edges: int) -> TradeState:
+def _initial_state(edge: Integers, n_edges: int) -> SwapState:
     m = len(edge)
     status = np.where(edge < 0, REMOVED, 0).astype(np.int64)
     waiting = np.argsort(np.where(edge < 0, n_edges, edge), kind="stable")
@@ -246,7 +246,7 @@ def _initial_state(edge: Integers, n_edges: int) -> TradeState:
     waiting_at = np.empty(m, dtype=np.int64)
     waiting_at[waiting] = np.arange(m)
     edge_offsets, waiting_count = offsets_of(counts), counts.astype(np.int64)
-    return TradeState(status, np.arange(m), edge_offsets, waiting_count, waiting, waiting_at)
+    return SwapState(status, np.arange(m), edge_offsets, waiting_count, waiting, waiting_at)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
