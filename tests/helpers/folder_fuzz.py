@@ -21,30 +21,21 @@ import fuzz_damages as random_ones
 import fuzz_lies as lies
 from folder_judge import objections
 from fuzz_damages import PLANTED
-from naive_release import naive_release, small_city
+from naive_release import PLANE, naive_release, small_city
 from shoal.errors import ShoalError
 from shoal.model.people_on_disk import StoredPeople
 from shoal.model.release import Linkage
 from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Verdict
-from shoal.release_folder.files import PUBLIC
-from shoal.release_folder.manifest import (
-    MANIFEST_FILE,
-    RELEASE_FILE,
-    REPORT_FILE,
-    build_manifest,
-    write_manifest,
-)
-from shoal.release_folder.tables import write_table
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.verification import verify, verify_files
 from shoal.verification.files.streamed import verify_streamed_folder
 from stored import stored
+from written_folders import PAGE, write_folder
 
 __all__ = ["DAMAGES", "PLANTED", "Sound", "Tally", "examine"]
 
-PLANE = "+proj=laea +lat_0=37.8 +lon_0=-122.4 +datum=WGS84 +units=m +no_defs"
 _HANGS_S: Final = 600.0
 _STREAMED_TOO: Final = 0.1  # the share of refused folders that are verified in a stream, too
 Damage = Callable[[random.Random, Path], lies.Renamed | None]
@@ -70,11 +61,7 @@ class Sound:
     def made(cls, folder: Path) -> "Sound":
         original = small_city(crs=PLANE)
         release, linkage = naive_release(original, n_boxes=3, rng=Randomness.for_research(7))
-        folder.mkdir(parents=True)
-        write_table(release, folder / RELEASE_FILE)
-        (folder / REPORT_FILE).write_text(f"<!doctype html><head>{PUBLIC}</head><h1>A release</h1>")
-        verdict = verify(original, release, linkage)
-        write_manifest(build_manifest(release, verdict, folder / RELEASE_FILE), folder / MANIFEST_FILE)
+        write_folder(folder, release, verify(original, release, linkage), PAGE)
         return cls(original, stored(original, folder.with_name("people")), folder, linkage)
 
 

@@ -20,6 +20,7 @@ from shoal.runtime.arrays import Floats
 from shoal.runtime.randomness import Randomness
 
 Sample = tuple[int, int, int]
+PLANE = "+proj=laea +lat_0=37.8 +lon_0=-122.4 +datum=WGS84 +units=m +no_defs"  # where a city may lie
 
 
 def stating(claim: Claim, name: str, parameters: Mapping[str, Any] | None = None) -> Any:

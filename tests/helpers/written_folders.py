@@ -1,10 +1,11 @@
-"""Release folders written by hand, whose page has numbers that look like identifiers."""
+"""Release folders written without a method, some with a page whose numbers look like identifiers."""
 
 from pathlib import Path
 
 from naive_release import naive_release
-from shoal.model.release import Linkage
+from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
+from shoal.model.verdicts import Verdict
 from shoal.release_folder.files import PUBLIC
 from shoal.release_folder.manifest import (
     MANIFEST_FILE,
@@ -24,14 +25,20 @@ REPORT = (
 )
 
 
+PAGE = f"<!doctype html>{PUBLIC}<h1>A release for k = 2</h1></body></html>"
+
+
+def write_folder(folder: Path, release: Release, verdict: Verdict, page: str | None = None) -> Path:
+    """A new folder with the table, the manifest and a page of this release, without asking what it holds."""
+    folder.mkdir(parents=True)
+    write_table(release, folder / RELEASE_FILE)
+    if page is not None:
+        (folder / REPORT_FILE).write_text(page, encoding="utf-8")
+    write_manifest(build_manifest(release, verdict, folder / RELEASE_FILE), folder / MANIFEST_FILE)
+    return folder
+
+
 def written(original: Trajectories, folder: Path, report: str = REPORT) -> tuple[Path, Linkage]:
     """A sound release of these people, written as a folder."""
     release, linkage = naive_release(original, n_boxes=2)
-    folder.mkdir()
-    write_table(release, folder / RELEASE_FILE)
-    (folder / REPORT_FILE).write_text(report)
-    write_manifest(
-        build_manifest(release, verify(original, release, linkage), folder / RELEASE_FILE),
-        folder / MANIFEST_FILE,
-    )
-    return folder, linkage
+    return write_folder(folder, release, verify(original, release, linkage), report), linkage

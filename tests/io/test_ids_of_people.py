@@ -12,6 +12,7 @@ import pytest
 
 from command_line import Shoal
 from foreign_writers import NOON_S
+from refusals import refusal
 from shoal.errors import InputError
 from shoal.io import read
 from shoal.io.disk.storing import store_people
@@ -29,12 +30,6 @@ def calls(ids: Sequence[Any], kind: pa.DataType | None = None, **columns: Sequen
         "lon": [2.35] * n,
     }
     return pa.table(usual | columns)
-
-
-def question(source: object, **settings: Any) -> str:
-    with pytest.raises(InputError) as caught:
-        read(source, **settings)
-    return caught.value.cli_message
 
 
 SPELLINGS = {
@@ -91,7 +86,7 @@ SPELLINGS = {
 def test_one_person_in_two_spellings_is_a_question(spelling: str) -> None:
     one, other = SPELLINGS[spelling]
     source = calls([one, other, "somebody else"])
-    message = question(source)
+    message = refusal(source)
     assert message.startswith("2 ids in column 'uid' of the data frame look like 1 person: ")
     assert "--ids-as-they-are" in message
     assert one not in message.replace("(100 and 100.0, 007 and 7, Anna and anna", "")
@@ -120,13 +115,13 @@ def test_other_people_are_no_question(ids: list[str]) -> None:
 def test_files_of_a_folder_with_other_types_of_ids(tmp_path: Path) -> None:
     pq.write_table(calls([7, 8]), tmp_path / "a.parquet")
     pq.write_table(calls(["007", "9"]), tmp_path / "b.parquet")
-    assert "2 ids in column 'uid' of 2 files look like 1 person" in question(tmp_path)
+    assert "2 ids in column 'uid' of 2 files look like 1 person" in refusal(tmp_path)
 
 
 def test_days_of_one_person_are_no_look_alikes() -> None:
     days = calls(["ann"] * 2 + ["ben"], t=[NOON_S, NOON_S + 86400, NOON_S])
     assert read(days, per_day=True).n_subjects == 3
-    assert "look like 1 person" in question(calls(["ann", "Ann"], t=[NOON_S, NOON_S + 86400]), per_day=True)
+    assert "look like 1 person" in refusal(calls(["ann", "Ann"], t=[NOON_S, NOON_S + 86400]), per_day=True)
 
 
 @pytest.mark.parametrize("streamed", [False, True])
@@ -154,7 +149,7 @@ def test_blanks_around_ids_are_a_counted_repair(tmp_path: Path, streamed: bool) 
     ],
 )  # fmt: skip
 def test_ids_that_lost_digits_are_a_question(ids: list[Any], kind: pa.DataType | None) -> None:
-    message = question(calls(ids, kind))
+    message = refusal(calls(ids, kind))
     assert "are numbers that lost their last digits" in message
     assert "with a decimal point), first in row 1 of " in message
     assert "--ids-as-they-are" in message
@@ -164,7 +159,7 @@ def test_ids_that_lost_digits_are_a_question(ids: list[Any], kind: pa.DataType |
 
 def test_ids_that_lost_letters_are_a_question() -> None:
     for text in ("J?rgen", "J\ufffdrgen", "J??rgen"):
-        message = question(calls(["Jan?", text]))
+        message = refusal(calls(["Jan?", text]))
         assert "are texts that lost letters (as in J?rgen), first in row 2 of " in message
         assert ", so that one id may be several people" in message
     assert read(calls(["Jan?", "why? so"])).n_subjects == 2
@@ -234,7 +229,7 @@ def homes(shared: Any, among: Sequence[Any], *, every: int = 3, apart: float = 0
     ],
 )  # fmt: skip
 def test_an_id_that_stands_for_many_people_is_a_question(shared: Any, among: Sequence[Any]) -> None:
-    message = question(homes(shared, among))
+    message = refusal(homes(shared, among))
     assert message.startswith("1 id in column 'uid' of the data frame, such as guest, test, -1, 0 or 999999")
     assert "--ids-as-they-are" in message
 
@@ -318,7 +313,7 @@ def test_people_who_vanish_are_a_question_with_advice(tmp_path: Path, kind: str,
 
 def test_ids_on_the_first_row_of_each_block_alone_are_a_question() -> None:
     blocks = calls([uid for who in ("ann", "ben") for uid in (who, *[""] * 9)])
-    asked = question(blocks)
+    asked = refusal(blocks)
     assert asked.startswith("the data frame: 18 of 20 rows have no id (18 empty id (first in row 2 ")
     assert "write it on every row, also where merged cells show it once; --lose-people goes on" in asked
     assert read(blocks, lose_people=True).n_samples == 2
@@ -330,7 +325,7 @@ def test_one_in_a_hundred_may_vanish_with_a_note() -> None:
     got = read(calls(ids, lat=[95.0] + [48.85] * 99))
     assert (got.n_subjects, got.intake.people_read, got.intake.people_lost) == (99, 100, 1)
     assert "1 of 100 people" in got.intake.notes[0]
-    assert "2 of 100 people" in question(calls(ids, lat=[95.0] * 2 + [48.85] * 98))
+    assert "2 of 100 people" in refusal(calls(ids, lat=[95.0] * 2 + [48.85] * 98))
 
 
 def test_rows_that_vanish_without_their_people_get_the_advice() -> None:
@@ -348,7 +343,7 @@ def test_a_line_end_within_an_id(tmp_path: Path) -> None:
     assert got.ids == ("Doe,\nJane", "good", "line\nend")
     assert not got.intake.dropped
     path.write_text(lines(*GOOD, ('"open', *GOOD[0][1:]), ('last"', *GOOD[0][1:])))
-    assert "2 of 4 lines cannot be read" in question(path)
+    assert "2 of 4 lines cannot be read" in refusal(path)
     assert read(path, lose_people=True).intake.dropped == {"line with the wrong number of fields": 2}
 
 
@@ -416,15 +411,15 @@ def test_a_question_names_the_first_row_or_line(tmp_path: Path) -> None:
     first.write_text(lines(*GOOD, *GOOD))
     second.write_text(lines(*GOOD, ("ann", *GOOD[0][1:]), never, ("ANN", *GOOD[0][1:])))
     places = f"row {len(GOOD) + 1} of b.csv and row {len(GOOD) + 3} of b.csv"
-    assert f", first in {places}; write one person's alike" in question(tmp_path)
-    asked = question(tmp_path, ids_as_they_are=True)
+    assert f", first in {places}; write one person's alike" in refusal(tmp_path)
+    asked = refusal(tmp_path, ids_as_they_are=True)
     assert f"1 empty or unreadable time (first in row {len(GOOD) + 2} of b.csv)" in asked
     first.write_text(f"{lines(*GOOD)}\nann,1,2\nann\n")
     broken = len(lines(*GOOD).splitlines()) + 2
-    assert f"2 line with the wrong number of fields (first in line {broken} of a.csv)" in question(first)
+    assert f"2 line with the wrong number of fields (first in line {broken} of a.csv)" in refusal(first)
     objects = tmp_path / "c.jsonl"
     objects.write_text('{"id": "ann", "t": 1714564800, "lat": 48.8, "lon": 2.3}\n\n{"id": "ann"\n')
-    assert "1 line that is no JSON object (first in line 3 of c.jsonl)" in question(objects)
+    assert "1 line that is no JSON object (first in line 3 of c.jsonl)" in refusal(objects)
 
 
 def test_rows_of_tables_with_other_rows_than_their_file_are_not_named(tmp_path: Path) -> None:
@@ -432,11 +427,11 @@ def test_rows_of_tables_with_other_rows_than_their_file_are_not_named(tmp_path: 
     cells.write_text("cell_id,lat,lon\nc1,48.8,2.3\n")
     calls_of_cells = tmp_path / "calls.csv"
     calls_of_cells.write_text("id,t,cell_id\nann,1714564800,c1\nben,1714564800,c2\nben,never,c1\n")
-    asked = question(calls_of_cells, cells=str(cells))
+    asked = refusal(calls_of_cells, cells=str(cells))
     assert "1 empty or unreadable time" in asked
     assert "first in" not in asked
 
 
 def test_shared_ids_are_named_by_their_row() -> None:
     ids = ["ann", "ben", *["guest"] * 60]
-    assert "jumps between places, first in row 3 of the data frame; leave" in question(calls(ids))
+    assert "jumps between places, first in row 3 of the data frame; leave" in refusal(calls(ids))

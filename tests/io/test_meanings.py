@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from foreign_writers import NOON_S
-from shoal.errors import InputError
+from refusals import refusal
 from shoal.io import read
 from shoal.io.columns.advice import advise_degrees
 from shoal.io.columns.meanings import advise_crs, split_unit, zone_in_name
@@ -20,13 +20,6 @@ LATER = [NOON_S, NOON_S + 100]
 def table(**columns: list[Any]) -> pa.Table:
     usual: dict[str, list[Any]] = {"id": ["ann", "bob"], "t": LATER}
     return pa.table({**usual, **columns})
-
-
-def refusal(source: object, **settings: Any) -> str:
-    with pytest.raises(InputError) as caught:
-        read(source, **settings)
-    assert "\n" not in str(caught.value)
-    return caught.value.cli_message
 
 
 def degrees(source: object, **settings: Any) -> list[tuple[float, float]]:

@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from foreign_writers import NOON_S
+from refusals import refusal
 from shoal.errors import InputError, MisuseError
 from shoal.io import read, read_tables
 from shoal.io.columns.land import on_land
@@ -21,13 +22,6 @@ def table(**columns: Any) -> pa.Table:
     n = max((len(values) for values in columns.values()), default=1)
     usual: dict[str, Any] = {"id": ["ann"] * n, "t": [NOON_S] * n, "lat": [48.85] * n, "lon": [2.35] * n}
     return pa.table({name: columns.get(name, values) for name, values in usual.items()})
-
-
-def refusal(source: object, **settings: Any) -> str:
-    with pytest.raises(InputError) as caught:
-        read(source, **settings)
-    assert "\n" not in str(caught.value)
-    return caught.value.cli_message
 
 
 CITIES = {

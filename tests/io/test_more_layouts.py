@@ -18,7 +18,7 @@ import pytest
 
 from foreign_files import FILES
 from foreign_writers import NOON_S, TCX, document, sentence, text, zipped
-from shoal.errors import InputError
+from refusals import refusal
 from shoal.io import read
 from shoal.io.formats import packed_files
 from shoal.io.formats.nmea_files import position_of
@@ -31,13 +31,6 @@ PACKERS: dict[str, Callable[[bytes], bytes]] = {
     ".xz": lzma.compress,
     ".gz": gzip.compress,
 }
-
-
-def refusal(source: object, **settings: Any) -> str:
-    with pytest.raises(InputError) as caught:
-        read(source, **settings)
-    assert "\n" not in str(caught.value)
-    return caught.value.cli_message
 
 
 @pytest.mark.parametrize("ending", PACKERS)

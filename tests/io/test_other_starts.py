@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from shoal.errors import InputError
+from refusals import refusal
 from shoal.io import read
 from shoal.io.columns.position_doubts import PositionDoubts
 from shoal.model.trajectories import Trajectories
@@ -25,12 +25,6 @@ def table(**columns: Any) -> pa.Table:
         "lon": 2.35 + np.arange(N) / 1000,
     }
     return pa.table({**usual, **columns})
-
-
-def refusal(source: object, **settings: Any) -> str:
-    with pytest.raises(InputError) as caught:
-        read(source, **settings)
-    return caught.value.cli_message
 
 
 def first_place(trajectories: Trajectories) -> tuple[float, float]:

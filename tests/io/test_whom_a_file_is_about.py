@@ -8,6 +8,7 @@ import pytest
 
 from foreign_files import FILES
 from foreign_writers import GPX, KML, NOON_S
+from refusals import refusal
 from shoal.errors import InputError
 from shoal.io import read
 from shoal.io.columns.owners import may_name_people, names_people
@@ -40,12 +41,6 @@ def features(column: str, ids: list[Any]) -> dict[str, Any]:
     }
 
 
-def question(source: object, **settings: Any) -> str:
-    with pytest.raises(InputError) as caught:
-        read(source, **settings)
-    return caught.value.cli_message
-
-
 IDS = [
     "rider_id", "riderId", "RIDER ID", "mail", "e-mail", "user_id.$uuid", "owner.email",
     "phone_number", "customerid", "vehicleName", "asset_id", "uuid", "guid", "anonymous_id", "plate",
@@ -61,7 +56,7 @@ IDS = [
 def test_columns_that_look_like_ids_are_a_question(tmp_path: Path, column: str, layout: Any) -> None:
     path = tmp_path / "x.json"
     path.write_text(json.dumps(layout(column, ["u0", "u0", "u1"])))
-    message = question(path)
+    message = refusal(path)
     assert message == (
         f"which column of x.json names people? {column} looks like ids: name it with --id, "
         "or give --id file if each file is one person"
@@ -110,7 +105,7 @@ def test_a_folder_of_files_for_a_person_each_says_so_once(tmp_path: Path, name: 
 def test_tables_of_a_person_each(tmp_path: Path) -> None:
     for person in ("ann", "ben"):
         (tmp_path / f"{person}.csv").write_text(f"t,lat,lon\n{NOON_S},48.85,2.35\n")
-    assert "or give --id file if each file is one person" in question(tmp_path)
+    assert "or give --id file if each file is one person" in refusal(tmp_path)
     got = read(tmp_path, id="file")
     assert got.ids == ("ann", "ben")
     assert got.intake.reading.id == "file"
@@ -120,7 +115,7 @@ def test_tables_of_a_person_each(tmp_path: Path) -> None:
 def test_a_column_that_may_number_rows_is_a_question(tmp_path: Path, person: str) -> None:
     path = tmp_path / "x.csv"
     path.write_text(f"id,{person},t,lat,lon\n1,ann,{NOON_S},48.85,2.35\n2,ann,{NOON_S + 60},48.85,2.35\n")
-    assert question(path) == (
+    assert refusal(path) == (
         f"column 'id' of x.csv may number rows or trips, and {person} looks like ids: "
         "name the column of people with --id"
     )
@@ -147,7 +142,7 @@ def test_trips_that_no_column_names_people_of(more: str, value: str, tmp_path: P
 def test_a_preset_of_trips_leaves_the_people_to_the_user(tmp_path: Path, column: str) -> None:
     path = tmp_path / "trips.csv"
     path.write_text(TRIPS.format(more=f",{column}", value=",ann"))
-    message = question(path)
+    message = refusal(path)
     assert f"{column} looks like ids" in message
     assert "--id trip if each trip is one person" in message
     named = read(path, id=column)
@@ -161,10 +156,10 @@ def test_a_preset_of_trips_leaves_the_people_to_the_user(tmp_path: Path, column:
 def test_messages_list_the_columns_of_the_file_alone(tmp_path: Path) -> None:
     path = tmp_path / "x.json"
     path.write_text(json.dumps([{"who_knows": 1, "lat": 48.85, "lon": 2.35}]))
-    assert "(found: who_knows, lat, lon)" in question(path)
+    assert "(found: who_knows, lat, lon)" in refusal(path)
     path = tmp_path / "trips.csv"
     path.write_text(TRIPS.format(more="", value=""))
-    message = question(path, id="rider")
+    message = refusal(path, id="rider")
     assert "no column 'rider' in trips.csv" in message
     assert message.endswith(
         "(found: ride_id, started_at, ended_at, start_lat, start_lng, end_lat, end_lng, member_casual)"
@@ -201,7 +196,7 @@ def test_one_id_of_several_people_and_ids_of_rows(
     tmp_path: Path, header: str, asked: str, answer: str, people: int
 ) -> None:
     path = table(tmp_path / "x.csv", header)
-    assert asked in question(path)
+    assert asked in refusal(path)
     assert read(path, id=answer).n_subjects == people
 
 
@@ -209,7 +204,7 @@ def test_people_who_are_counted_within_households_are_asked_about(tmp_path: Path
     path = tmp_path / "x.csv"
     days = [f"{home},{person},2024-05-0{home}T12:00:00Z,48.85,2.35" for home in (1, 2) for person in (1, 2)]
     path.write_text("\n".join(["household,person,t,lat,lon", *days]) + "\n")
-    assert "one 'person' of x.csv stands in several 'household'" in question(path)
+    assert "one 'person' of x.csv stands in several 'household'" in refusal(path)
     with pytest.raises(InputError, match="stands in several 'household'"):
         store_people(path, Reading(), tmp_path / "people", Run())
     assert read(path, id="person").n_subjects == 2
@@ -227,7 +222,7 @@ def test_rows_without_an_id_beside_another_column_of_people(tmp_path: Path) -> N
         for i in range(4)
     ]
     path.write_text("\n".join(map(json.dumps, rows)))
-    message = question(path)
+    message = refusal(path)
     assert "12 of 24 rows have no id" in message
     assert "rider looks like ids" in message
     assert read(path, id="user_id").n_subjects == 3
@@ -241,7 +236,7 @@ def test_files_of_one_person_s_days_are_asked_about(tmp_path: Path, name: str) -
         path = tmp_path / "ann" / name.format(day=day)
         path.parent.mkdir(exist_ok=True)
         path.write_text(GPX.replace("2024-05-01", day))
-    assert "differ by dates alone, as those of one person's days do" in question(tmp_path)
+    assert "differ by dates alone, as those of one person's days do" in refusal(tmp_path)
     assert read(tmp_path, person="folder", lose_people=True).ids == ("ann",)
     assert read(tmp_path, id="file", lose_people=True).n_subjects == 2
     path.rename(path.with_name(f"ben{path.name}"))
@@ -260,7 +255,7 @@ def test_a_file_of_several_people_is_asked_about(tmp_path: Path, column: str) ->
         for i in range(4)
     ]
     path.write_text(json.dumps(rows))
-    assert "--id file if" in question(path)
+    assert "--id file if" in refusal(path)
     assert read(path, id=column).n_subjects == 3
     assert read(path, id="file").ids == ("x",)
 
@@ -273,7 +268,7 @@ def test_tracks_of_one_file_at_the_same_times_are_asked_about(tmp_path: Path) ->
         for i in range(4)
     )
     path.write_text(f"<gpx><trk><trkseg>{points}</trkseg></trk></gpx>")
-    assert question(path).startswith(
+    assert refusal(path).startswith(
         "the file would count as one person, who is in several places at one time"
     )
     assert store_people(path, Reading(id="file"), tmp_path / "people", Run()).n_subjects == 1
@@ -293,7 +288,7 @@ def test_tracks_faster_than_sound_are_asked_about_and_each_may_be_a_person(tmp_p
         for k in range(2)
     ]
     path.write_text(f"<gpx>{''.join(tracks)}</gpx>")
-    assert "(or faster than sound between them)" in question(path)
+    assert "(or faster than sound between them)" in refusal(path)
     assert read(path, id="track").ids == ("p0", "p1")
 
 
@@ -303,5 +298,5 @@ def test_a_preset_leaves_the_person_to_the_user(tmp_path: Path) -> None:
     assert isinstance(header, Path)
     lines = header.read_text().splitlines()
     path.write_text("\n".join([f"{lines[0]},member_id", *(f"{line},u1" for line in lines[1:])]))
-    assert "several people may use what column 'bikeid'" in question(path)
+    assert "several people may use what column 'bikeid'" in refusal(path)
     assert read(path, id="member_id").ids == ("u1",)

@@ -15,7 +15,7 @@ import shoal
 from damages import DAMAGES, Damage
 from example_counts import examples
 from leaf_data import with_places
-from naive_release import small_city
+from naive_release import PLANE, small_city
 from shoal.errors import NothingLeftError
 from shoal.methods import METHODS, Method
 from shoal.methods.glove.greedy import GENERALIZE
@@ -48,7 +48,6 @@ VARIANTS: dict[str, Callable[[], Method]] = {
     "glove, with suppression": lambda: shoal.Glove(k=2, suppress_space_m=9_000, suppress_time_s=4 * 3600),
     "glove, leftover suppressed": lambda: shoal.Glove(k=3, leftover="suppress"),
 }
-PLANE = "+proj=laea +lat_0=37.8 +lon_0=-122.4 +datum=WGS84 +units=m +no_defs"
 
 variants = pytest.mark.parametrize("name", VARIANTS)
 # damages are about the verifier: with the jit switched off one variant of each claim says what its loops do

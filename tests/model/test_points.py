@@ -21,8 +21,7 @@ from shoal.model.claims import KDeltaAnonymity
 from shoal.model.grid import Grid
 from shoal.model.release import Linkage, Points, Release
 from shoal.model.trajectories import Trajectories
-from shoal.release_folder.manifest import RELEASE_FILE, build_manifest, write_manifest
-from shoal.release_folder.tables import write_table
+from shoal.release_folder.manifest import RELEASE_FILE
 from shoal.report.facts.evidence import Evidence
 from shoal.report.pages.record import record_page
 from shoal.runtime.files import sha256_of
@@ -32,6 +31,7 @@ from shoal.utility import Facts
 from shoal.verification.checks import CHECKS
 from shoal.verification.examination import Examination
 from shoal.verification.points.records import malformed_points, plane_mismatch
+from written_folders import write_folder
 
 CLAIM = KDeltaAnonymity(k=2, delta_m=1000)
 
@@ -80,13 +80,9 @@ def no_claim_to_check(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def written(original: Trajectories, folder: Path) -> tuple[Path, Release, Linkage]:
     release, linkage = unmoved(original)
-    folder.mkdir()
-    write_table(release, folder / RELEASE_FILE)
     verdict = shoal.verify(original, release, linkage)
     page = record_page(Evidence(Facts(original, release, linkage, gaps=()), tries=0), verdict)
-    (folder / "report.html").write_text(page, encoding="utf-8")
-    write_manifest(build_manifest(release, verdict, folder / RELEASE_FILE), folder / "manifest.json")
-    return folder, release, linkage
+    return write_folder(folder, release, verdict, page), release, linkage
 
 
 def test_degrees_stay_exactly_as_given() -> None:

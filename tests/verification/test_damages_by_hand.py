@@ -20,20 +20,16 @@ import pytest
 
 import shoal
 from folder_damages import edit_manifest, edit_page
-from naive_release import small_city
+from naive_release import PLANE, small_city
 from shoal.errors import InputError
 from shoal.model.claims import KDeltaAnonymity
 from shoal.model.release import Linkage, Losses, Points, Release
 from shoal.model.trajectories import Trajectories
 from shoal.publishing.verifying import STRANGE_METHOD
-from shoal.release_folder.files import PUBLIC
 from shoal.release_folder.folder import read_release
 from shoal.release_folder.manifest import (
-    MANIFEST_FILE,
     RELEASE_FILE,
     REPORT_FILE,
-    build_manifest,
-    write_manifest,
 )
 from shoal.release_folder.packing import ROWS_PER_GROUP, parquet_writer
 from shoal.release_folder.tables import write_table
@@ -41,10 +37,10 @@ from shoal.runtime.files import sha256_of
 from shoal.verification.files.written import TOO_MANY_GROUPS
 from shoal.verification.leaks.identifiers import picture_text
 from shoal.verification.points import co_location
+from written_folders import PAGE, write_folder
 
 Case = tuple[Trajectories, Path, Linkage]
 Damage = Callable[[Path, Linkage], Linkage | None]
-PLANE = "+proj=laea +lat_0=37.8 +lon_0=-122.4 +datum=WGS84 +units=m +no_defs"
 PLACE = "37.774929_-122.419416"
 UID = "caller-0007"
 
@@ -58,13 +54,9 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Case:
         original, shoal.Randomness.from_system()
     )
     assert release.losses.subjects_suppressed
-    folder = tmp_path_factory.mktemp("by_hand") / "release"
-    folder.mkdir()
-    write_table(release, folder / RELEASE_FILE)
-    (folder / REPORT_FILE).write_text(f"<!doctype html><head>{PUBLIC}</head><h1>A release</h1>")
     verdict = shoal.verify(original, release, linkage)
     assert verdict.holds, verdict.findings
-    write_manifest(build_manifest(release, verdict, folder / RELEASE_FILE), folder / MANIFEST_FILE)
+    folder = write_folder(tmp_path_factory.mktemp("by_hand") / "release", release, verdict, PAGE)
     return original, folder, linkage
 
 

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import shoal
-from naive_release import naive_release, small_city
+from naive_release import PLANE, naive_release, small_city
 from shoal.errors import InputError
 from shoal.methods.swapping.swap_locations import SwapLocations
 from shoal.model.claims import KteAnonymity
@@ -25,7 +25,6 @@ from shoal.release_folder.manifest import (
     RELEASE_FILE,
     REPORT_FILE,
     UsefulnessJson,
-    build_manifest,
     read_manifest,
     write_manifest,
 )
@@ -39,9 +38,9 @@ from shoal.verification.files.decoded import Decoder
 from shoal.verification.files.folder import read_folder, verify_reading, with_new_page
 from shoal.verification.files.written import read_written
 from small_points import crowd
+from written_folders import write_folder
 
 Case = tuple[Trajectories, Release, Linkage]
-PLANE = "+proj=laea +lat_0=37.8 +lon_0=-122.4 +datum=WGS84 +units=m +no_defs"
 
 
 def of_boxes() -> Case:
@@ -55,12 +54,7 @@ def of_points() -> Case:
 
 
 def written(case: Case, folder: Path) -> Path:
-    original, release, linkage = case
-    folder.mkdir()
-    write_table(release, folder / RELEASE_FILE)
-    verdict = shoal.verify(original, release, linkage)
-    write_manifest(build_manifest(release, verdict, folder / RELEASE_FILE), folder / MANIFEST_FILE)
-    return folder
+    return write_folder(folder, case[1], shoal.verify(*case))
 
 
 def counted(calls: Counter[str], name: str, work: Callable[..., Any]) -> Callable[..., Any]:

@@ -23,13 +23,12 @@ from hidden_bytes import (
     in_old_statistics,
     in_statistics,
 )
-from naive_release import naive_release, small_city
+from naive_release import PLANE, naive_release, small_city
 from parquet_surgery import Anatomy, Page, operated, varint
 from shoal.errors import InputError
 from shoal.model.release import Linkage
 from shoal.model.trajectories import Trajectories
-from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE, build_manifest, write_manifest
-from shoal.release_folder.tables import write_table
+from shoal.release_folder.manifest import RELEASE_FILE
 from shoal.runtime.files import sha256_of
 from shoal.runtime.run import Run
 from shoal.verification import verify, verify_files
@@ -37,8 +36,8 @@ from shoal.verification.files.layout import hidden_bytes, layout_findings, read_
 from shoal.verification.files.streamed import verify_streamed_folder
 from shoal.verification.files.thrift import Field, Shape, Source, read_struct
 from stored import stored
+from written_folders import write_folder
 
-PLANE = "+proj=laea +lat_0=37.8 +lon_0=-122.4 +datum=WGS84 +units=m +no_defs"
 Case = tuple[Trajectories, Path, Linkage]
 
 
@@ -46,12 +45,8 @@ Case = tuple[Trajectories, Path, Linkage]
 def sound(tmp_path_factory: pytest.TempPathFactory) -> Case:
     original = small_city(crs=PLANE)
     release, linkage = naive_release(original, n_boxes=3)
-    folder = tmp_path_factory.mktemp("folder") / "release"
-    folder.mkdir()
-    write_table(release, folder / RELEASE_FILE)
     verdict = verify(original, release, linkage)
-    write_manifest(build_manifest(release, verdict, folder / RELEASE_FILE), folder / MANIFEST_FILE)
-    return original, folder, linkage
+    return original, write_folder(tmp_path_factory.mktemp("folder") / "release", release, verdict), linkage
 
 
 @pytest.fixture

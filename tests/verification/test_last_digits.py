@@ -15,17 +15,16 @@ import pyarrow.parquet as pq
 import pytest
 
 from folder_damages import edit_table
-from naive_release import naive_release, small_city
+from naive_release import PLANE, naive_release, small_city
 from shoal.model.release import BOX_COLUMNS, Linkage
 from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Verdict
-from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE, build_manifest, write_manifest
-from shoal.release_folder.tables import write_table
+from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE
 from shoal.runtime.randomness import Randomness
 from shoal.verification import verify, verify_files
 from streamed_check import streamed_verdict
+from written_folders import write_folder
 
-PLANE = "+proj=laea +lat_0=37.8 +lon_0=-122.4 +datum=WGS84 +units=m +no_defs"
 Case = tuple[Trajectories, Path, Linkage]
 
 
@@ -33,12 +32,8 @@ Case = tuple[Trajectories, Path, Linkage]
 def sound(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Case:
     original = small_city(crs=request.param)
     release, linkage = naive_release(original, n_boxes=3, rng=Randomness.for_research(3))
-    folder = tmp_path_factory.mktemp("folder") / "release"
-    folder.mkdir()
-    write_table(release, folder / RELEASE_FILE)
     verdict = verify(original, release, linkage)
-    write_manifest(build_manifest(release, verdict, folder / RELEASE_FILE), folder / MANIFEST_FILE)
-    return original, folder, linkage
+    return original, write_folder(tmp_path_factory.mktemp("folder") / "release", release, verdict), linkage
 
 
 @pytest.fixture

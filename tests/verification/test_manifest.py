@@ -23,7 +23,6 @@ from shoal.release_folder.manifest import (
     REPORT_FILE,
     build_manifest,
     read_manifest,
-    write_manifest,
 )
 from shoal.release_folder.tables import write_table
 from shoal.runtime.randomness import Randomness
@@ -32,6 +31,7 @@ from shoal.verification import verify, verify_files
 from shoal.verification.files.stated import PAGE_NOT_CHECKED
 from shoal.verification.files.streamed import verify_streamed_folder
 from stored import stored
+from written_folders import write_folder
 
 Case = tuple[Trajectories, Path, Linkage]
 Change = Callable[[dict[str, Any]], object]
@@ -49,13 +49,9 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Case:
     original = with_account(small_city())
     release, linkage = naive_release(original, n_boxes=3)
     release = type(release)(**{**vars(release), "rows_repaired": {"times without a zone": 3}})
-    folder = tmp_path_factory.mktemp("folder") / "release"
-    folder.mkdir()
-    write_table(release, folder / RELEASE_FILE)
-    (folder / REPORT_FILE).write_text(PAGE)
     verdict = verify(original, release, linkage)
     assert verdict.holds, verdict.findings
-    write_manifest(build_manifest(release, verdict, folder / RELEASE_FILE), folder / MANIFEST_FILE)
+    folder = write_folder(tmp_path_factory.mktemp("folder") / "release", release, verdict, PAGE)
     return original, folder, linkage
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import shoal
 from folder_damages import edit_manifest
-from naive_release import small_city
+from naive_release import PLANE, small_city
 from shoal.release_folder.manifest import RELEASE_FILE
 from shoal.release_folder.packing import parquet_writer
 from shoal.release_folder.tables import write_table, write_table_in_parts
@@ -17,8 +17,6 @@ from shoal.runtime.files import sha256_of
 from shoal.verification.files.written import PACKED_DIFFERENTLY, TOO_MANY_GROUPS, Repacking
 from small_points import crowd
 from written_folders import written
-
-PLANE = "+proj=laea +lat_0=37.8 +lon_0=-122.4 +datum=WGS84 +units=m +no_defs"
 
 
 def packing_notes(path: Path) -> list[str]:

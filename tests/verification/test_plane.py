@@ -6,21 +6,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from naive_release import naive_release, small_city
+from naive_release import PLANE, naive_release, small_city
 from shoal.model.grid import Grid
 from shoal.model.intake import DEGREES_IGNORED, Intake
 from shoal.model.release import Boxes, Linkage, Points
 from shoal.model.trajectories import Trajectories
-from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE, build_manifest, write_manifest
-from shoal.release_folder.tables import write_table
 from shoal.runtime.run import Run
 from shoal.verification import verify, verify_files
 from shoal.verification.files.plane import LOCAL_METERS, PlaneCheck, _different
 from shoal.verification.files.streamed import verify_streamed_folder
 from small_points import crowd
 from stored import stored
+from written_folders import write_folder
 
-PLANE = "+proj=laea +lat_0=37.8 +lon_0=-122.4 +datum=WGS84 +units=m +no_defs"
 FALSE = [
     PLANE.replace("+units=m", "+units=km"),
     PLANE.replace("+units=m", "+to_meter=0.001"),
@@ -30,12 +28,10 @@ FALSE = [
 
 def written(original: Trajectories, folder: Path) -> Linkage:
     """A release of these people, verified in memory and written as it is."""
-    folder.mkdir()
     release, linkage = naive_release(original, n_boxes=3)
-    write_table(release, folder / RELEASE_FILE)
     verdict = verify(original, release, linkage)
     assert verdict.holds, verdict.findings
-    write_manifest(build_manifest(release, verdict, folder / RELEASE_FILE), folder / MANIFEST_FILE)
+    write_folder(folder, release, verdict)
     return linkage
 
 
@@ -64,10 +60,8 @@ def test_points_in_a_false_plane_are_found(tmp_path: Path) -> None:
 
     original = replace(crowd(), crs=FALSE[0])
     release, linkage = SwapLocations(k=3).anonymize(original, Randomness.for_research(1))
-    write_table(release, tmp_path / RELEASE_FILE)
-    verdict = verify(original, release, linkage)
-    write_manifest(build_manifest(release, verdict, tmp_path / RELEASE_FILE), tmp_path / MANIFEST_FILE)
-    assert "plane-not-in-meters" in verify_files(original, tmp_path, linkage).kinds
+    folder = write_folder(tmp_path / "release", release, verify(original, release, linkage))
+    assert "plane-not-in-meters" in verify_files(original, folder, linkage).kinds
 
 
 def test_local_meters_are_noted_loudly(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from naive_release import boxes_from, rings_of
+from naive_release import PLANE, boxes_from, rings_of
 from shoal.errors import InputError
 from shoal.model.grid import Grid
 from shoal.model.projection import WGS84, transform
@@ -17,7 +17,6 @@ from shoal.model.release import BOX_COLUMNS, Points
 from shoal.release_folder.tables import corner_places, lon_lat
 from shoal.verification.files.precision import PointPrecision, PrecisionCheck, boxes_as_written
 
-PLANE = "+proj=laea +lat_0=37.8 +lon_0=-122.4 +datum=WGS84 +units=m +no_defs"
 GRID = Grid()  # 100 m, 60 s
 ROWS = [(10 + n, 12 + n, n, -n, n + 2, 3 - n) for n in range(6)]
 CORNERS = rings_of(boxes_from(ROWS), GRID.cell_m, PLANE)

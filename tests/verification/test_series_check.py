@@ -17,12 +17,13 @@ from shoal.model.names import TextNames
 from shoal.model.release import Linkage, Release
 from shoal.model.verdicts import Verdict
 from shoal.publishing.series import EarlierRelease, verify_together
-from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE, build_manifest, write_manifest
+from shoal.release_folder.manifest import RELEASE_FILE
 from shoal.release_folder.tables import write_table
 from shoal.runtime.run import Run
 from shoal.verification.boxes.records import classify_records
 from shoal.verification.composition.crowds import ReleaseCrowds, SeriesEntry, read_crowds
 from shoal.verification.composition.series import examine_series, people_together
+from written_folders import write_folder
 
 pytestmark = pytest.mark.kernels
 
@@ -104,11 +105,7 @@ def test_a_newcomer_who_joins_a_crowd_and_a_leaver_are_counted_in_their_own_rele
 
 def written(folder: Path, case: tuple[Release, Linkage]) -> Path:
     """A folder with the table and the manifest of a release."""
-    folder.mkdir()
-    write_table(case[0], folder / RELEASE_FILE)
-    manifest = build_manifest(case[0], Verdict.of((), checked=1), folder / RELEASE_FILE)
-    write_manifest(manifest, folder / MANIFEST_FILE)
-    return folder
+    return write_folder(folder, case[0], Verdict.of((), checked=1))
 
 
 def test_crowds_of_a_folder_are_those_of_the_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,12 +9,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from naive_release import naive_release, small_city
+from naive_release import PLANE, naive_release, small_city
 from shoal.model.release import Linkage
 from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Verdict
-from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE, build_manifest, write_manifest
-from shoal.release_folder.tables import write_table
+from shoal.release_folder.manifest import MANIFEST_FILE, RELEASE_FILE
 from shoal.runtime.files import sha256_of
 from shoal.runtime.randomness import Randomness
 from shoal.verification import verify, verify_files
@@ -27,8 +26,8 @@ from shoal.verification.files.stored import (
 )
 from streamed_check import streamed_verdict
 from unlike_bytes import with_last_digits, with_minus_zero, with_outlines_moved_a_little
+from written_folders import write_folder
 
-PLANE = "+proj=laea +lat_0=37.8 +lon_0=-122.4 +datum=WGS84 +units=m +no_defs"
 Written = tuple[Path, Trajectories, Linkage]
 
 
@@ -36,11 +35,7 @@ Written = tuple[Path, Trajectories, Linkage]
 def written(tmp_path: Path) -> Written:
     original = small_city(crs=PLANE)
     release, linkage = naive_release(original, n_boxes=4, rng=Randomness.for_research(1))
-    folder = tmp_path / "release"
-    folder.mkdir()
-    write_table(release, folder / RELEASE_FILE)
-    verdict = verify(original, release, linkage)
-    write_manifest(build_manifest(release, verdict, folder / RELEASE_FILE), folder / MANIFEST_FILE)
+    folder = write_folder(tmp_path / "release", release, verify(original, release, linkage))
     return folder, original, linkage
 
 

@@ -13,7 +13,8 @@ from broken_releases import Case, broken_releases, releases
 from claim_check import verdict_on_claim
 from damages import Box, rows_of, with_records
 from example_counts import examples
-from naive_release import Sample, hull, naive_release, samples_of
+from kte_oracle import lies_in
+from naive_release import hull, naive_release, samples_of
 from shoal.model.claims import KAnonymity
 from shoal.model.grid import Grid
 from shoal.model.omission import OUTSIDE_ALL_BOXES, PERSON_LEFT_OUT
@@ -45,11 +46,6 @@ THE_CLAIM = {
     ),
     *("unknown-subject", "lost-samples-not-counted", "lost-subjects-not-counted"),
 }
-
-
-def lies_in(sample: Sample, box: Box) -> bool:
-    t, x, y = sample
-    return box[0] <= t < box[1] and box[2] <= x < box[4] and box[3] <= y < box[5]
 
 
 def kinds_by_hand(original: Trajectories, release: Release, linkage: Linkage) -> set[str]:

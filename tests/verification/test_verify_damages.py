@@ -8,25 +8,16 @@ import pytest
 
 from damages import DAMAGES, Damage, rows_of
 from folder_damages import FOLDER_DAMAGES, FolderDamage, edit_manifest
-from naive_release import naive_release, small_city
+from naive_release import PLANE, naive_release, small_city
 from shoal.model.finding_kinds import FindingKind
 from shoal.model.release import Linkage, Release
 from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Verdict
-from shoal.release_folder.files import PUBLIC
-from shoal.release_folder.manifest import (
-    MANIFEST_FILE,
-    RELEASE_FILE,
-    REPORT_FILE,
-    build_manifest,
-    write_manifest,
-)
-from shoal.release_folder.tables import write_table
 from shoal.verification import verify, verify_files
+from written_folders import PAGE, write_folder
 
 Case = tuple[Trajectories, Release, Linkage]
 
-PLANE = "+proj=laea +lat_0=37.8 +lon_0=-122.4 +datum=WGS84 +units=m +no_defs"
 SOUND: dict[str, dict[str, Any]] = {
     "several boxes": {"n_boxes": 4},
     "one box for everything": {"n_boxes": 1},
@@ -45,15 +36,8 @@ def sound(request: pytest.FixtureRequest) -> Case:
 def folder(tmp_path: Path) -> tuple[Path, Trajectories, Linkage]:
     original = small_city(crs=PLANE)
     release, linkage = naive_release(original, n_boxes=4)
-    return write_folder(tmp_path / "release", release, verify(original, release, linkage)), original, linkage
-
-
-def write_folder(folder: Path, release: Release, verdict: Verdict) -> Path:
-    folder.mkdir()
-    write_table(release, folder / RELEASE_FILE)
-    (folder / REPORT_FILE).write_text(f"<!doctype html>{PUBLIC}<h1>A release for k = 2</h1></body></html>")
-    write_manifest(build_manifest(release, verdict, folder / RELEASE_FILE), folder / MANIFEST_FILE)
-    return folder
+    verdict = verify(original, release, linkage)
+    return write_folder(tmp_path / "release", release, verdict, PAGE), original, linkage
 
 
 def test_a_sound_release_holds(sound: Case) -> None:

@@ -14,27 +14,18 @@ import shoal
 from damages import DAMAGES, Damage
 from elsewhere import Elsewhere
 from folder_damages import FOLDER_DAMAGES, FolderDamage, edit_table
-from naive_release import naive_release, small_city
+from naive_release import PLANE, naive_release, small_city
 from shoal.errors import InputError, MisuseError
-from shoal.model.release import Release
-from shoal.model.verdicts import Verdict
 from shoal.release_folder import tables
-from shoal.release_folder.files import PUBLIC
 from shoal.release_folder.manifest import (
-    MANIFEST_FILE,
     RELEASE_FILE,
-    REPORT_FILE,
-    build_manifest,
-    write_manifest,
 )
-from shoal.release_folder.tables import write_table
 from shoal.runtime.randomness import Randomness
 from shoal.verification import verify, verify_files
 from shoal.verification.files import spreading, streamed
 from shoal.verification.files.stated import PAGE_NOT_CHECKED
 from streamed_check import streamed_verdict
-
-PLANE = "+proj=laea +lat_0=37.8 +lon_0=-122.4 +datum=WGS84 +units=m +no_defs"
+from written_folders import PAGE, write_folder
 
 
 @pytest.fixture(autouse=True, params=["one bucket", "many buckets"])
@@ -47,20 +38,12 @@ def small_steps(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
         monkeypatch.setattr(tables, "ROWS_PER_GROUP", 30)
 
 
-def written(folder: Path, release: Release, verdict: Verdict) -> Path:
-    folder.mkdir()
-    write_table(release, folder / RELEASE_FILE)
-    (folder / REPORT_FILE).write_text(f"<!doctype html>{PUBLIC}<h1>A release for k = 2</h1></body></html>")
-    write_manifest(build_manifest(release, verdict, folder / RELEASE_FILE), folder / MANIFEST_FILE)
-    return folder
-
-
 @pytest.mark.parametrize("suppressed", [(), (0, 5)])
 def test_a_sound_folder_holds(tmp_path: Path, suppressed: tuple[int, ...]) -> None:
     original = small_city(crs=PLANE)
     release, linkage = naive_release(original, n_boxes=4, suppressed=suppressed)
     verdict = verify(original, release, linkage)
-    folder = written(tmp_path / "release", release, verdict)
+    folder = write_folder(tmp_path / "release", release, verdict, PAGE)
     in_memory = verify_files(original, folder, linkage)
     # small groups of rows are this test's
     in_memory = replace(
@@ -84,7 +67,7 @@ def test_a_damage_is_found(damage: Damage, tmp_path: Path) -> None:
     in_memory = verify(original, release, linkage)
     if not len(release.boxes):
         pytest.skip("a file holds rows")
-    folder = written(tmp_path / "release", release, in_memory)
+    folder = write_folder(tmp_path / "release", release, in_memory, PAGE)
     told = verify_files(original, folder, linkage)
     verdict = streamed_verdict(original, folder, linkage)
     assert not verdict.holds
@@ -99,7 +82,7 @@ def test_a_damage_is_found(damage: Damage, tmp_path: Path) -> None:
 def test_a_damaged_folder_is_found(damage: FolderDamage, tmp_path: Path) -> None:
     original = small_city(crs=PLANE)
     release, linkage = naive_release(original, n_boxes=4)
-    folder = written(tmp_path / "release", release, verify(original, release, linkage))
+    folder = write_folder(tmp_path / "release", release, verify(original, release, linkage), PAGE)
     damage.applied_to(folder, original, linkage)
     verdict = streamed_verdict(original, folder, linkage)
     assert not verdict.holds
@@ -110,7 +93,7 @@ def test_a_damaged_folder_is_found(damage: FolderDamage, tmp_path: Path) -> None
 def test_tasks_done_twice_and_elsewhere_find_the_same(kind: str, tmp_path: Path) -> None:
     original = small_city(crs=PLANE)
     release, linkage = naive_release(original, n_boxes=4)
-    folder = written(tmp_path / "release", release, verify(original, release, linkage))
+    folder = write_folder(tmp_path / "release", release, verify(original, release, linkage), PAGE)
     damage = next(
         (damage_of_kind for damage_of_kind in FOLDER_DAMAGES if damage_of_kind.expected_kind == kind), None
     )
@@ -126,7 +109,7 @@ def test_a_geometry_without_a_plane_is_found_with_what_it_holds(tmp_path: Path) 
     """Whole raw tracks and identifiers could stand there."""
     original = small_city()
     release, linkage = naive_release(original)
-    folder = written(tmp_path / "release", release, verify(original, release, linkage))
+    folder = write_folder(tmp_path / "release", release, verify(original, release, linkage), PAGE)
     tracks = pa.array([original.ids[3]] * release.n_samples)
     edit_table(folder, lambda table: table.append_column("geometry", tracks))
     kinds = {"unexpected-column", "unexpected-type", "raw-identifier"}
@@ -145,7 +128,7 @@ def test_what_cannot_be_streamed_is_refused(tmp_path: Path) -> None:
 def test_a_damaged_file_is_an_error(tmp_path: Path) -> None:
     original = small_city(crs=PLANE)
     release, linkage = naive_release(original)
-    folder = written(tmp_path / "release", release, verify(original, release, linkage))
+    folder = write_folder(tmp_path / "release", release, verify(original, release, linkage), PAGE)
     table = pq.read_table(folder / RELEASE_FILE)
     pq.write_table(table.drop_columns(["trajectory_id"]), folder / RELEASE_FILE)
     with pytest.raises(InputError, match="lacks the column trajectory_id"):
