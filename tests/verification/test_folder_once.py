@@ -170,14 +170,14 @@ def test_outlines_in_pieces_of_any_size_are_those_of_their_own_rows(
     case = of_boxes()
     folder = written(case, tmp_path / "release")
     monkeypatch.setattr("shoal.release_folder.packing._READ_AT_ONCE", at_once)
-    as_written = read_folder(folder, case[1]).rows().table
+    as_written = read_folder(folder, case[1]).rows()
     assert (as_written.findings, as_written.packing) == ([], [])
     table = pq.read_table(folder / RELEASE_FILE)
     outlines = table[GEOMETRY].to_pylist()
     others = [outline for outline in outlines if outline != outlines[-1]]
     moved = pa.array([*outlines[:-1], others[0]], pa.binary())
     pq.write_table(table.set_column(table.num_columns - 1, GEOMETRY, moved), folder / RELEASE_FILE, 7)
-    found = [finding.message for finding in read_folder(folder, case[1]).rows().table.findings]
+    found = [finding.message for finding in read_folder(folder, case[1]).rows().findings]
     assert f"1 of {len(outlines)} geometries are not the rectangle of their own box" in found
 
 

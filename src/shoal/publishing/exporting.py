@@ -79,8 +79,9 @@ def read_exportable_table(release_folder: Path) -> tuple[Manifest, pa.Table]:
     """Manifest and table of a release; raises InputError for what ``shoal verify`` finds without raw data."""
     manifest = _read_manifest_of_unchanged_table(release_folder)
     with read_in_background(release_folder, Run(threads=1)) as reading:
-        table = reading.rows().table
-    about = manifest_mismatches(release_folder, manifest, table.sha256, len(table.names), table.n_samples)
+        table = reading.rows()
+    n_records = table.release.n_records
+    about = manifest_mismatches(release_folder, manifest, table.sha256, n_records, table.n_samples)
     page = release_folder / REPORT_FILE
     if page.is_file() and is_active(page.read_text(encoding="utf-8", errors="replace")):
         raise InputError(f"the release was not published: {REPORT_FILE} holds a script or an outside address")

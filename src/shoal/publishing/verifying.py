@@ -274,7 +274,7 @@ def verify_against_raw(
     with open_folder(folder, run) as opened:
         original = read_raw_of(raw, folder, run, **overrides)
         verdict = verify_opened(original, opened, linkage, expected=expected, run=run)
-        table = opened.reading.rows().table.sha256 if (folder / RELEASE_FILE).is_file() else None
+        table = opened.reading.rows().sha256 if (folder / RELEASE_FILE).is_file() else None
     return VerificationResult(
         verdict=verdict,
         manifest=read_manifest(folder),

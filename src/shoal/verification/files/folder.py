@@ -34,10 +34,13 @@ from shoal.verification.linking import too_many_records
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class TableReading:
-    """What the bytes and rows of a table show, read at once or in parts."""
+    """What the bytes and rows of a table show, read at once or in parts.
 
+    release: with its samples, or in parts with the names of its records alone.
+    """
+
+    release: Release
     sha256: str
-    names: Sequence[str]
     n_samples: int
     schema: pa.Schema
     hidden: Sequence[Finding]  # of bytes
@@ -51,20 +54,12 @@ class TableReading:
         """Findings on rows and bytes."""
         return [
             *self.hidden,
-            *unexpected_pseudonyms(self.names),
+            *unexpected_pseudonyms(self.release.trajectory_ids),
             *wrong_types(self.schema),
             *self.of_rows,
             *self.precision.findings(),
             *self.plane.findings(),
         ]
-
-
-@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class DecodedRows:
-    """A release in memory, and the reading of its table."""
-
-    release: Release
-    table: TableReading
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -74,7 +69,7 @@ class FolderReading:
     folder: Path
     manifest: Manifest
     about: Callable[[], WrittenTable]
-    rows: Callable[[], DecodedRows]
+    rows: Callable[[], TableReading]
 
 
 @contextmanager
@@ -155,7 +150,7 @@ def verify_reading(
             original,
             folder,
             manifest,
-            rows.table,
+            rows,
             leaks=leaking(),
             beyond=count_beyond_parameters(release),
             linked=linkage is not None,
@@ -175,7 +170,7 @@ def verdict_on_folder(
 ) -> Verdict:
     """The verdict on the claim, and on the files; beyond: rows that contradict each parameter."""
     findings = [
-        *manifest_mismatches(folder, manifest, table.sha256, len(table.names), table.n_samples),
+        *manifest_mismatches(folder, manifest, table.sha256, table.release.n_records, table.n_samples),
         *table.findings,
         *leaks,
         *false_statements(manifest, on_claim, original, linked=linked),
@@ -217,7 +212,7 @@ def _are_equal_columns(one: Numbers | None, other: Numbers | None) -> bool:
     return one.dtype == other.dtype and np.array_equal(one, other)
 
 
-def _decode_rows(folder: Path, manifest: Manifest, written: WrittenTable, decoding: Decoder) -> DecodedRows:
+def _decode_rows(folder: Path, manifest: Manifest, written: WrittenTable, decoding: Decoder) -> TableReading:
     payload, precision = decoding.finish(), decoding.precision
     names = POINT_COLUMNS if isinstance(payload, Points) else BOX_COLUMNS
     columns = [getattr(payload, name) for name in names]
@@ -227,7 +222,7 @@ def _decode_rows(folder: Path, manifest: Manifest, written: WrittenTable, decodi
     if isinstance(precision, PrecisionCheck) and not precision.says_no_more_than_boxes:
         cells = np.stack(columns, axis=1)
         stored = records_stored_differently(written.all_columns(), cells, written.offsets, order)
-    return DecodedRows(
+    return TableReading(
         release=build_release(
             folder,
             manifest,
@@ -235,15 +230,12 @@ def _decode_rows(folder: Path, manifest: Manifest, written: WrittenTable, decodi
             offsets=written.offsets,
             payload=payload if order is None else payload.take(order),
         ),
-        table=TableReading(
-            sha256=written.sha256,
-            names=written.trajectory_ids,
-            n_samples=len(columns[0]),
-            schema=written.schema,
-            hidden=written.hidden,
-            of_rows=[*stored, *out_of_order],
-            plane=decoding.plane,
-            precision=precision,
-            packing=written.packing,
-        ),
+        sha256=written.sha256,
+        n_samples=len(columns[0]),
+        schema=written.schema,
+        hidden=written.hidden,
+        of_rows=[*stored, *out_of_order],
+        plane=decoding.plane,
+        precision=precision,
+        packing=written.packing,
     )

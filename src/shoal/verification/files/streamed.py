@@ -96,8 +96,8 @@ def verify_streamed_folder(
         folder / RELEASE_FILE, columns=[name for name in file.schema_arrow.names if name not in own_columns]
     )
     table = TableReading(
+        release=release,
         sha256=sha256_of(folder / RELEASE_FILE),
-        names=spread.names,
         n_samples=spread.n_rows,
         schema=file.schema_arrow,
         hidden=hidden,
