@@ -16,6 +16,8 @@ Outcome = Literal["HOLDS", "DOES NOT HOLD", "NOT CHECKED"]
 class FindingDocument(Shown, of=Finding):
     """One broken promise of a release."""
 
+    kind: str  # of packages, too
+
 
 @closed
 class VerdictDocument(TypedDict):
