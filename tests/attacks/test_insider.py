@@ -106,8 +106,8 @@ def test_what_is_named_can_be_true_of_somebody_else(seed: int, own: int, others:
             assert box[0, low] <= named[axis] < box[0, high]
 
 
-@given(seed=st.integers(0, 500))
-def test_shares_are_those_of_counting(seed: int) -> None:
+def named_in_boxes(seed: int) -> tuple[Integers, Integers, Integers]:
+    """Six samples or fewer, three boxes, and a sample named in each of them."""
     draw = np.random.default_rng(seed)
     samples = np.unique(draw.integers(0, 4, (6, 3)), axis=0)
     boxes = np.array([hull([tuple(one) for one in draw.integers(0, 4, (2, 3)).tolist()]) for _ in range(3)])
@@ -117,6 +117,12 @@ def test_shares_are_those_of_counting(seed: int) -> None:
             for box in boxes
         ]
     )
+    return samples, boxes, named
+
+
+@given(seed=st.integers(0, 500))
+def test_shares_are_those_of_counting(seed: int) -> None:
+    samples, boxes, named = named_in_boxes(seed)
     counts = np.zeros(4)
     for box, (t, x, y) in zip(boxes.tolist(), named.tolist(), strict=True):
         held = [
@@ -136,15 +142,7 @@ def test_shares_are_those_of_counting(seed: int) -> None:
 
 @given(seed=st.integers(0, 500))
 def test_shares_and_errors_of_samples_are_those_of_counting(seed: int) -> None:
-    draw = np.random.default_rng(seed)
-    samples = np.unique(draw.integers(0, 4, (6, 3)), axis=0)
-    boxes = np.array([hull([tuple(one) for one in draw.integers(0, 4, (2, 3)).tolist()]) for _ in range(3)])
-    named = np.array(
-        [
-            [draw.integers(*box[[0, 1]]), draw.integers(*box[[2, 4]]), draw.integers(*box[[3, 5]])]
-            for box in boxes
-        ]
-    )
+    samples, boxes, named = named_in_boxes(seed)
     exact, lucky, errors = 0, 0.0, []
     for t, x, y in samples.tolist():
         held = [

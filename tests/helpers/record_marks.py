@@ -2,7 +2,7 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from html.parser import HTMLParser
 
 import numpy as np
@@ -11,6 +11,7 @@ import pytest
 import shoal
 from figures import Figure, figures_of
 from shoal.attacks import Rate
+from shoal.attacks.questions import QUESTIONS
 from shoal.model.trajectories import Trajectories
 from shoal.report.words.numbers import exact
 from shoal.units import percent
@@ -136,6 +137,31 @@ def strongest_of(rates: Iterable[Rate], kind: str) -> dict[str, float]:
         "strongest-guess": first.baseline,
         **({} if first.chance is None else {"strongest-chance": first.chance}),
     }
+
+
+def risks_of(asked: Sequence[tuple[str, Rate]], kind: str) -> dict[str, float]:
+    """The figures of each question's attacks, by what was asked of them, the strongest first."""
+    found = strongest_of([rate for _, rate in asked], kind)
+    for number, question in enumerate(QUESTIONS, start=1):
+        own = [(text, rate) for text, rate in asked if rate.name in question.attacks]
+        tried = [(text, rate) for text, rate in own if rate.target == "release"]
+        tried.sort(key=lambda one: strength(one[1], kind), reverse=True)
+        for place, (text, rate) in enumerate(tried, start=1):
+            raw = next(r for other, r in own if (other, r.name, r.target) == (text, rate.name, "raw"))
+            assert rate.worst is not None
+            if min(rate.tries, raw.tries) < 10:  # of few people; not shown
+                assert rate.name == "membership"
+                continue
+            slug = f"risk-{number}-{place}"
+            found |= {
+                f"{slug}-tries": rate.tries,
+                f"{slug}-worst": rate.worst,
+                f"{slug}-guess": rate.baseline,
+            }
+            found |= {} if rate.chance is None else {f"{slug}-chance": rate.chance}
+            found |= {f"{slug}-rate": rate.rate, f"{slug}-low": rate.low, f"{slug}-high": rate.high}
+            found |= {f"{slug}-raw-rate": raw.rate, f"{slug}-raw-low": raw.low, f"{slug}-raw-high": raw.high}
+    return found
 
 
 def vanished_of(

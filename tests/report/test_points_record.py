@@ -18,9 +18,8 @@ from record_marks import (
     Marks,
     check_vanished_drawings,
     gaps_of,
+    risks_of,
     same,
-    strength,
-    strongest_of,
 )
 from record_marks import vanished_of as figures_of_vanished
 from shoal.attacks import ATTACKS, Rate, attack
@@ -160,26 +159,7 @@ def recomputed(original: Trajectories, folder: Path, known: tuple[str, ...]) -> 
         found |= {f"reason-{place}": count, f"reason-share-{place}": count / n}
     found |= gaps_of(original.snapped_to(Grid()), {2, 5, release.claim.k})
     asked, _ = rates_again(original, folder, known)
-    found |= strongest_of([rate for _, rate in asked], "points")
-    for number, question in enumerate(QUESTIONS, start=1):
-        own = [(text, rate) for text, rate in asked if rate.name in question.attacks]
-        tried = [(text, rate) for text, rate in own if rate.target == "release"]
-        tried.sort(key=lambda one: strength(one[1], "points"), reverse=True)
-        for place, (text, rate) in enumerate(tried, start=1):
-            raw = next(r for other, r in own if (other, r.name, r.target) == (text, rate.name, "raw"))
-            assert rate.worst is not None
-            if min(rate.tries, raw.tries) < 10:  # of few people; not shown
-                assert rate.name == "membership"
-                continue
-            slug = f"risk-{number}-{place}"
-            found |= {
-                f"{slug}-tries": rate.tries,
-                f"{slug}-worst": rate.worst,
-                f"{slug}-guess": rate.baseline,
-            }
-            found |= {} if rate.chance is None else {f"{slug}-chance": rate.chance}
-            found |= {f"{slug}-rate": rate.rate, f"{slug}-low": rate.low, f"{slug}-high": rate.high}
-            found |= {f"{slug}-raw-rate": raw.rate, f"{slug}-raw-low": raw.low, f"{slug}-raw-high": raw.high}
+    found |= risks_of(asked, "points")
     return (
         found
         | utility_again(original, release, linkage)

@@ -22,14 +22,13 @@ from record_marks import (
     Marks,
     check_vanished_drawings,
     gaps_of,
+    risks_of,
     same,
-    strength,
-    strongest_of,
     vanished_of,
 )
 from shoal.attacks import Rate, attack
 from shoal.attacks.knowledge import parse_knowledge, record_knowledge
-from shoal.attacks.questions import DRAW, QUESTIONS
+from shoal.attacks.questions import DRAW
 from shoal.errors import InputError, MisuseError
 from shoal.model.release import Losses
 from shoal.model.trajectories import Trajectories
@@ -201,24 +200,7 @@ def rates_recomputed(
 ) -> dict[str, float]:
     """The three questions, asked again one by one."""
     asked, _ = rates_and_notes(original, release, linkage)
-    found = strongest_of([rate for _, rate in asked], "boxes")
-    for number, question in enumerate(QUESTIONS, start=1):
-        own = [(text, rate) for text, rate in asked if rate.name in question.attacks]
-        tried = [(text, rate) for text, rate in own if rate.target == "release"]
-        tried.sort(key=lambda one: strength(one[1], "boxes"), reverse=True)
-        for place, (text, rate) in enumerate(tried, start=1):
-            raw = next(r for other, r in own if (other, r.name, r.target) == (text, rate.name, "raw"))
-            assert rate.worst is not None
-            slug = f"risk-{number}-{place}"
-            found |= {
-                f"{slug}-tries": rate.tries,
-                f"{slug}-worst": rate.worst,
-                f"{slug}-guess": rate.baseline,
-            }
-            found |= {} if rate.chance is None else {f"{slug}-chance": rate.chance}
-            found |= {f"{slug}-rate": rate.rate, f"{slug}-low": rate.low, f"{slug}-high": rate.high}
-            found |= {f"{slug}-raw-rate": raw.rate, f"{slug}-raw-low": raw.low, f"{slug}-raw-high": raw.high}
-    return found
+    return risks_of(asked, "boxes")
 
 
 def lost_rows(

@@ -5,19 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from parquet_surgery import varint
 from shoal.verification.files.loops import BITS_BEHIND, BROKEN, BYTES_BEHIND, count_numbers
 
 pytestmark = pytest.mark.kernels
 parts = st.lists(st.tuples(st.booleans(), st.integers(1, 40)), max_size=6)
-
-
-def varint(value: int) -> bytes:
-    """Seven bits a byte, the lowest first."""
-    out = bytearray()
-    while value >= 0x80:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    return bytes([*out, value])
 
 
 def written(width: int, pieces: list[tuple[bool, int]], draw: np.random.Generator) -> tuple[bytes, list[int]]:
