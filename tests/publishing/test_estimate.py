@@ -11,7 +11,7 @@ from shoal.model.trajectories import Trajectories
 from shoal.publishing import estimate as estimates
 from shoal.publishing.estimate import estimate_releases
 from shoal.runtime.randomness import Randomness
-from shoal.synthetic import synthesize
+from shoal.synthetic import Layout, synthesize
 from shoal.utility.accuracy import measure_accuracy
 
 
@@ -29,7 +29,7 @@ def test_of_few_people_the_release_itself_is_made() -> None:
 
 
 @pytest.mark.parametrize(("layout", "k"), [("city", 5), ("nation", 2), ("sen", 2)])
-def test_a_sample_tells_the_release_of_everybody(layout: str, k: int) -> None:
+def test_a_sample_tells_the_release_of_everybody(layout: Layout, k: int) -> None:
     people = read(synthesize(n_subjects=5_000, days=1, seed=6, layout=layout))
     (told,) = estimate_releases(people, [k])
     space_m, time_s = released_medians(people, k)

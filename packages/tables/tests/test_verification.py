@@ -19,7 +19,7 @@ from shoal.errors import InputError
 from shoal.runtime.files import sha256_of
 from shoal_tables.definition.manifest import OF_ONE_TRIP, STAND_IN
 from shoal_tables.verification.checking import UNSEEN, TableVerification, verify_table
-from shoal_tables.verification.finding_kinds import TableFindingKind
+from shoal_tables.verification.finding_kinds import FindingKind
 
 ROWS = plain.people()
 PLAN = plain.Plan()
@@ -413,4 +413,4 @@ def test_the_readme_explains_exactly_the_kinds_of_findings() -> None:
     rows = readme.partition("| finding | what is wrong |")[2].partition("\n\n")[0].splitlines()
     kinds = [kind for row in rows for kind in re.findall(r"`([a-z-]+)`", "".join(row.split("|")[1:2]))]
     assert len(kinds) > 40
-    assert sorted(kinds) == sorted(get_args(TableFindingKind))
+    assert sorted(kinds) == sorted(get_args(FindingKind))

@@ -26,9 +26,7 @@ _LEAST_CROWDS: Final = 4  # in the smallest sample
 _PARTS: Final = (1, 2, 4)  # the largest sample as a whole, its halves and its quarters
 _SEED: Final = 43
 _T_975: Final = 2.78  # Student, four degrees of freedom: of two halves and of four quarters
-_SLOWER: Final = (
-    0.6  # the fall beyond the largest sample, of that between its halves and itself (docs/exposure.md)
-)
+_SLOWER: Final = 0.6  # the fall beyond the sample, of that between its halves and itself (docs/exposure.md)
 _UNSURE: Final = 0.4  # that share may be so much larger or smaller
 
 
@@ -112,12 +110,8 @@ def _estimate(original: Trajectories, k: int, run: Run) -> ReleaseEstimate:
         space, time = ((median,) * 3 for median in _medians(original, k, run))
     else:
         drawn = np.random.default_rng(_SEED).choice(n, largest, replace=False)
-        medians = [
-            np.array(
-                [_medians(original.keep(np.sort(part)), k, run) for part in np.array_split(drawn, parts)]
-            )
-            for parts in _PARTS
-        ]
+        samples = [[np.sort(part) for part in np.array_split(drawn, parts)] for parts in _PARTS]
+        medians = [np.array([_medians(original.keep(part), k, run) for part in same]) for same in samples]
         grid, cells = original.snapped_grid(), np.ptp(original.x) + np.ptp(original.y) + 2
         slots = np.ptp(original.t) + 1
         largest_extents = (float(cells) * grid.cell_m, float(slots) * grid.slot_s)  # no box is larger
@@ -149,9 +143,8 @@ def _extrapolate(medians: Sequence[Floats], times: float) -> tuple[float, float,
     (whole,), halves, quarters = (np.log(part) for part in medians)
     doublings = math.log2(times)
     fall = float(whole - halves.mean())  # of one doubling
-    noise = math.sqrt(
-        (halves.var() + quarters.var()) / 4
-    )  # of the whole: a sample of half has twice its variance
+    # of the whole, with four degrees of freedom: a half has twice its variance, a quarter four times
+    noise = math.sqrt((halves.var() + quarters.var()) / 4)
     weight = _SLOWER * doublings
     error = noise * math.hypot(1 + weight, weight)
     reach = math.hypot(_T_975 * error, _UNSURE * fall * doublings)

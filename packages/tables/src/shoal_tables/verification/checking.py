@@ -15,7 +15,7 @@ from shoal.units import percent
 from shoal_tables.definition.manifest import NUMBERS, Promise, TableManifest, read_table_manifest
 from shoal_tables.verification import files, statements
 from shoal_tables.verification.contributions import Recount, added_up, people_on_disk, recount
-from shoal_tables.verification.finding_kinds import TableFinding, TableFindingKind
+from shoal_tables.verification.finding_kinds import Finding, FindingKind
 from shoal_tables.verification.noise import NoisyCells, noise_findings, shared_findings, totals_findings
 from shoal_tables.verification.zones import Cells, Level, read_levels, read_table, read_zones, zone_findings
 
@@ -81,15 +81,13 @@ def verify_table(
     with people_on_disk(raw, manifest, run, **reading) as people:
         intake = people.intake
         findings += [
-            TableFinding(
-                "reading-differs", f"the raw data was read with another {name} than the manifest states"
-            )
+            Finding("reading-differs", f"the raw data was read with another {name} than the manifest states")
             for name in Reading(**manifest.reading).other_settings(intake.reading)
             if name not in reading
         ]
         if intake.unit_of_protection != manifest.unit_of_protection:
             words = f"one unit is {intake.unit_of_protection}, but the manifest states another unit"
-            findings.append(TableFinding("unit-differs", words))
+            findings.append(Finding("unit-differs", words))
         if wrong_zones or any(finding.kind in _UNCOUNTABLE for finding in findings):
             return TableVerification(Verdict.of(findings, checked=table.num_rows), manifest, intake, 0, 0)
         findings += files.record_findings(folder, manifest, table)
@@ -97,7 +95,7 @@ def verify_table(
         counted = recount(people, manifest, zones)
     if manifest.zones.kind == "grid" and counted.corner == (manifest.zones.x0, manifest.zones.y0):
         words = "the grid begins at the least x and the least y of the samples"
-        findings.append(TableFinding("zones-from-data", words))
+        findings.append(Finding("zones-from-data", words))
     published, wrong_numbers = files.published_integers(levels, manifest.promise.granularity)
     findings += [*wrong_numbers, *files.column_findings(levels, published, manifest, zones, counted.outer)]
     before = counted.counts
@@ -122,12 +120,10 @@ def verify_table(
     return TableVerification(verdict, manifest, intake, counted.units, counted.units_over)
 
 
-def _secret(path: Path, folder: Path, cells: Cells, counted: Recount) -> tuple[Integers, list[TableFinding]]:
+def _secret(path: Path, folder: Path, cells: Cells, counted: Recount) -> tuple[Integers, list[Finding]]:
     findings = []
     if folder.resolve() in path.resolve().parents:
-        findings.append(
-            TableFinding("secret-published", "the counts before noise lie in the folder to publish")
-        )
+        findings.append(Finding("secret-published", "the counts before noise lie in the folder to publish"))
     table = read_table(path)
     findings += files.cell_findings(Level("the secret file", table, cells, slice(0), 1), ("count",))
     if any(finding.kind in ("cells-differ", "columns-differ") for finding in findings):
@@ -136,7 +132,7 @@ def _secret(path: Path, folder: Path, cells: Cells, counted: Recount) -> tuple[I
     wrong = int((before != counted.counts).sum())
     if not wrong:
         return before, findings
-    kind: TableFindingKind = "counts-differ"
+    kind: FindingKind = "counts-differ"
     words = f"{wrong:,} counts before noise do not follow from the raw data"
     if np.array_equal(before, counted.unbounded):
         kind, words = "bound-not-applied", _WITHOUT_BOUND
@@ -145,29 +141,29 @@ def _secret(path: Path, folder: Path, cells: Cells, counted: Recount) -> tuple[I
     elif (before >= counted.counts).all():
         kind = "counts-too-large"
         words = f"{wrong:,} cells count more than bounded contributions, each unit once"
-    return before, [*findings, TableFinding(kind, words)]
+    return before, [*findings, Finding(kind, words)]
 
 
 def _noise(
     published: Integers, before: Integers, counted: Recount, levels: list[Level], promise: Promise
-) -> list[TableFinding]:
+) -> list[Finding]:
     of_noise = _against(published, before, counted.outer, levels, promise)
     if not of_noise or not np.array_equal(before, counted.counts):
         return of_noise
-    unstated: tuple[tuple[TableFindingKind, Integers, str], ...] = (
+    unstated: tuple[tuple[FindingKind, Integers, str], ...] = (
         ("bound-not-applied", counted.unbounded, _WITHOUT_BOUND),
         ("bound-by-day", counted.bounded_by_day, _BY_DAY),
     )
     for kind, counts, words in unstated:
         other = not np.array_equal(counts, before)
         if other and not _against(published, counts, counted.outer, levels, promise):
-            return [TableFinding(kind, words)]
+            return [Finding(kind, words)]
     return of_noise
 
 
 def _against(
     published: Integers, counts: Integers, outer: Integers, levels: list[Level], promise: Promise
-) -> list[TableFinding]:
+) -> list[Finding]:
     """Find noise that is not as stated, were these the counts before it."""
     before = added_up(counts, outer)
     noise = published - before

@@ -26,7 +26,7 @@ from shoal.verification.leaks.raw_identifiers import RawIdentifiers
 from shoal_tables.definition.manifest import NUMBERS, Files, Promise, TableManifest, read_table_manifest
 from shoal_tables.verification import zones as of_zones
 from shoal_tables.verification.contributions import sums_over
-from shoal_tables.verification.finding_kinds import TableFinding, TableFindingKind
+from shoal_tables.verification.finding_kinds import Finding, FindingKind
 from shoal_tables.verification.statements import guessing_share
 from shoal_tables.verification.zones import Level, ZoneFile
 
@@ -57,7 +57,7 @@ def numbers_of(levels: Sequence[Level]) -> pa.Table:
     return pa.concat_tables([level.table.select(NUMBERS) for level in levels], promote_options="permissive")
 
 
-def file_findings(folder: Path, manifest: TableManifest) -> Iterator[TableFinding]:
+def file_findings(folder: Path, manifest: TableManifest) -> Iterator[Finding]:
     """Find files that the manifest does not state, and files that changed since it was written."""
     form, nested, weights = of_zones.table_file(folder), manifest.zones.nested, manifest.zones.weights
     tables = (Files.TABLE,) if nested is None else (Files.TABLE, Files.OUTER)
@@ -66,16 +66,16 @@ def file_findings(folder: Path, manifest: TableManifest) -> Iterator[TableFindin
     yield from of_zones.export_findings(folder, manifest)
     for path in sorted(folder.iterdir()):
         if path.name not in allowed:
-            yield TableFinding("further-file", "the folder holds a file that is no part of a table")
+            yield Finding("further-file", "the folder holds a file that is no part of a table")
     for stated, digest in manifest.files.items():
         if stated == Files.TABLE != form:
             continue  # the digest of the counts stands for it
         require_plain_file(folder / stated)
         if sha256_of(folder / stated) != digest:
-            yield TableFinding("changed-file", f"{stated} is not the file that the manifest states")
+            yield Finding("changed-file", f"{stated} is not the file that the manifest states")
     for name in (*tables, Files.ZONES, Files.REPORT):
         if name not in manifest.files and (name != Files.REPORT or (folder / name).exists()):
-            yield TableFinding("changed-file", f"the manifest states no digest of {name}")
+            yield Finding("changed-file", f"the manifest states no digest of {name}")
     parents = {} if nested is None else {"parent": pa.string()}
     weights_type = {} if weights is None else {"weight": pa.float64()}
     of_zone = {"zone": pa.string(), **parents, **weights_type, "geometry": pa.binary()}
@@ -85,9 +85,9 @@ def file_findings(folder: Path, manifest: TableManifest) -> Iterator[TableFindin
         further = set(schema.metadata or ()) - _METADATA
         further |= {key for one in schema for key in one.metadata or ()} - _FIELD
         if further or not _is_geo(schema, manifest):
-            yield TableFinding("further-metadata", f"{file} carries metadata that is no part of a table")
+            yield Finding("further-metadata", f"{file} carries metadata that is no part of a table")
         if [(one.name, one.type) for one in schema] != list(types[file].items()):
-            yield TableFinding("columns-differ", f"{file} has other columns or types than such a file has")
+            yield Finding("columns-differ", f"{file} has other columns or types than such a file has")
 
 
 def _is_geo(schema: pa.Schema, manifest: TableManifest) -> bool:
@@ -106,24 +106,24 @@ def _is_geo(schema: pa.Schema, manifest: TableManifest) -> bool:
     return bool(parts and set(about) == _ABOUT_SHAPES and crs == right)
 
 
-def record_findings(folder: Path, manifest: TableManifest, table: pa.Table) -> Iterator[TableFinding]:
+def record_findings(folder: Path, manifest: TableManifest, table: pa.Table) -> Iterator[Finding]:
     """Find a record to sign that states other numbers than the table, or is more than paper."""
     if Files.REPORT not in manifest.files:
         return
     page, promise = (folder / Files.REPORT).read_text(encoding="utf-8", errors="replace"), manifest.promise
     if not is_public(page) or is_active(page):
-        yield TableFinding("record-differs", "report.html is no public page, or it runs or loads something")
+        yield Finding("record-differs", "report.html is no public page, or it runs or loads something")
     share = guessing_share(promise.epsilon, promise.delta)
     stated = (f"at most {100 * share:.1f} % of guesses", f"One unit is {manifest.unit_of_protection}.")
     is_promised = all(words in unescape(page) for words in stated)
     if not is_promised or ("Not for publication" in page) == manifest.publishable:
-        yield TableFinding("record-differs", "report.html promises something else than the manifest")
+        yield Finding("record-differs", "report.html promises something else than the manifest")
     expected, facts = _record_numbers(manifest, table), _FACT.findall(page)
     if sorted(name for name, *_ in facts) != sorted(expected):
-        yield TableFinding("record-differs", "report.html states other facts than a record of a table has")
+        yield Finding("record-differs", "report.html states other facts than a record of a table has")
     for name, value, text in facts:
         if not all(_shows(unescape(one), expected.get(name, np.nan)) for one in (value, text)):
-            yield TableFinding("record-differs", f"report.html states another number than the table: {name}")
+            yield Finding("record-differs", f"report.html states another number than the table: {name}")
 
 
 def _record_numbers(manifest: TableManifest, table: pa.Table) -> dict[str, float]:
@@ -162,7 +162,7 @@ def _shows(text: str, number: float) -> bool:
     return abs(shown - number) <= _CLOSE * number + rounding
 
 
-def leak_findings(folder: Path, zones: ZoneFile, people: StoredPeople) -> Iterator[TableFinding]:
+def leak_findings(folder: Path, zones: ZoneFile, people: StoredPeople) -> Iterator[Finding]:
     """Find identifiers of the raw data in the texts of the folder."""
     texts = {
         path.name: searchable_text(path.read_text(encoding="utf-8", errors="replace"))
@@ -173,14 +173,14 @@ def leak_findings(folder: Path, zones: ZoneFile, people: StoredPeople) -> Iterat
     names = RawIdentifiers.of(people).relevant_names((), texts.values())
     for name, text in texts.items():
         if names.in_text(text):
-            yield TableFinding("raw-identifiers", f"{name} holds identifiers of the raw data")
+            yield Finding("raw-identifiers", f"{name} holds identifiers of the raw data")
 
 
-def cell_findings(level: Level, numbers: Sequence[str]) -> Iterator[TableFinding]:
+def cell_findings(level: Level, numbers: Sequence[str]) -> Iterator[Finding]:
     """Find cells that are absent, repeated or out of order, and columns that a table must not have."""
     name, table, cells = level.file, level.table, level.cells
     words = "zones, hours and days are public, and empty cells are cells"
-    wrong_rows = TableFinding("cells-differ", f"{name} has not one row for each cell; {words}")
+    wrong_rows = Finding("cells-differ", f"{name} has not one row for each cell; {words}")
     if not cells.n:
         yield wrong_rows
         return
@@ -189,7 +189,7 @@ def cell_findings(level: Level, numbers: Sequence[str]) -> Iterator[TableFinding
         further = len(set(table.column_names) - set(expected))
         absent = [one for one in expected if one not in table.column_names]
         words = f"lacks {', '.join(absent)}" if absent else f"has {further} further columns, or another order"
-        yield TableFinding("columns-differ", f"{name} {words}")
+        yield Finding("columns-differ", f"{name} {words}")
         if absent:
             return
     if table.num_rows != cells.n:
@@ -199,40 +199,38 @@ def cell_findings(level: Level, numbers: Sequence[str]) -> Iterator[TableFinding
         texts = np.array(table[column].cast(pa.string()).to_pylist(), dtype=object)
         if not np.array_equal(texts, cells.texts(column)):
             words = f"{name} has other values of '{column}', or another order, than stated"
-            yield TableFinding("cells-differ", words)
+            yield Finding("cells-differ", words)
             return
 
 
-def published_integers(levels: Sequence[Level], granularity: int) -> tuple[Integers, list[TableFinding]]:
+def published_integers(levels: Sequence[Level], granularity: int) -> tuple[Integers, list[Finding]]:
     """The published counts as integers, and those that are none."""
     counts = np.array(numbers_of(levels)["count"].cast(pa.float64()).to_numpy(), dtype=np.float64)
     bad = int((~(np.abs(counts) * granularity < _MOST_COUNTED)).sum())  # nan, too
     if bad:
-        return np.zeros(len(counts), dtype=np.int64), [
-            TableFinding("no-number", f"{bad:,} counts are no numbers")
-        ]
+        return np.zeros(len(counts), dtype=np.int64), [Finding("no-number", f"{bad:,} counts are no numbers")]
     integers = np.rint(counts * granularity)
     off = np.abs(integers / granularity - counts) > 1e-12 * np.maximum(np.abs(counts), 1)
     findings = []
     if off.any():
         words = f"{int(off.sum()):,} counts are no multiples of 1/{granularity}, as noise in whole units is"
-        findings.append(TableFinding("count-between-units", words))
+        findings.append(Finding("count-between-units", words))
     return integers.astype(np.int64), findings
 
 
 def column_findings(
     levels: Sequence[Level], published: Integers, manifest: TableManifest, zones: ZoneFile, outer: Integers
-) -> Iterator[TableFinding]:
+) -> Iterator[Finding]:
     """Find counts of another draw, and columns that do not follow from the published counts alone."""
     table = numbers_of(levels)
     totals = manifest.promise.totals
     drawn = [*published.tolist(), *([] if totals is None else [totals.before, totals.after])]
     if sha256(np.array(drawn, dtype="<i8").tobytes()).hexdigest() != manifest.counts_sha256:
-        yield TableFinding("changed-file", "counts or totals are not those whose digest the manifest states")
+        yield Finding("changed-file", "counts or totals are not those whose digest the manifest states")
     promise, g = manifest.promise, manifest.promise.granularity
     numbers, spread = estimated(published, levels, promise, zones.weights_of(len(outer)), outer)
     half, least = spread * promise.half_width, spread * promise.least_shown
-    columns: tuple[tuple[TableFindingKind, str, Floats], ...] = (
+    columns: tuple[tuple[FindingKind, str, Floats], ...] = (
         ("estimate-differs", "estimate", numbers / g),
         ("interval-differs", "low", np.maximum(numbers - half, 0.0) / g),
         ("interval-differs", "high", np.maximum(numbers + half, 0.0) / g),
@@ -241,12 +239,12 @@ def column_findings(
         column = np.array(table[name].cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
         wrong = ~(np.abs(column - expected) <= _ROUNDING * np.maximum(np.abs(expected), 1))
         if wrong.any():
-            yield TableFinding(kind, f"'{name}' of {int(wrong.sum()):,} cells does not follow from 'count'")
+            yield Finding(kind, f"'{name}' of {int(wrong.sum()):,} cells does not follow from 'count'")
     seldom = -promise.sigma * float(special.ndtri(_SPURIOUS / len(published)))
     near = _ROUNDING * promise.sigma
     allowed = {max(2 * promise.half_width, ceil(seldom + 0.5 + off)) for off in (-near, near)}
     if promise.least_shown not in allowed:
-        yield TableFinding("shown-differs", "'shown' begins at another count than the rules say")
+        yield Finding("shown-differs", "'shown' begins at another count than the rules say")
     shown = table["shown"].cast(pa.float64(), safe=False).fill_null(-np.inf).to_numpy()
     slack = _ROUNDING * np.maximum(np.abs(numbers), 1)
     fits = np.zeros(len(shown), dtype=bool)
@@ -254,7 +252,7 @@ def column_findings(
         fits |= shown == np.where(number >= least, np.floor(number / g + 0.5), -np.inf)
     if not fits.all():
         words = f"'shown' of {int((~fits).sum()):,} cells does not follow from 'count'"
-        yield TableFinding("shown-differs", words)
+        yield Finding("shown-differs", words)
 
 
 def stated_scale(promise: Promise) -> float:

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from shoal.model.verdicts import Finding
+from shoal.model import verdicts
 
 _Cells = Literal["cells-differ", "columns-differ", "zones-differ", "days-differ", "hours-overlap"]
 _Counts = Literal["bound-not-applied", "bound-by-day", "counts-too-large", "counts-differ", "totals-differ"]
@@ -20,6 +20,6 @@ _Leak = Literal["raw-identifiers", "secret-published", "zones-from-data"]
 _OfNoise = Literal[_Scale, _NoNoise, _Dependence]
 _OfStatements = Literal[_Budget, _Reading, _Ledger]
 _OfFolder = Literal[_File, _Leak]
-TableFindingKind = Literal[_Cells, _Counts, _OfNoise, _OfStatements, _Estimate, _Number, _OfFolder]
+FindingKind = Literal[_Cells, _Counts, _OfNoise, _OfStatements, _Estimate, _Number, _OfFolder]
 
-TableFinding = Finding[TableFindingKind]
+Finding = verdicts.Finding[FindingKind]

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import special, stats
 
 from shoal.runtime.arrays import Floats, Integers
-from shoal_tables.verification.finding_kinds import TableFinding, TableFindingKind
+from shoal_tables.verification.finding_kinds import Finding, FindingKind
 from shoal_tables.verification.statements import tails
 
 REFUSED: Final = 1e-4  # the probability with which a table with the stated noise is refused, at most
@@ -42,30 +42,30 @@ class NoisyCells:
 class Outcome:
     """One test: the kind of finding, its probability if the noise is as stated, and its words."""
 
-    kind: TableFindingKind
+    kind: FindingKind
     probability: float
     message: str
 
 
-def noise_findings(cells: NoisyCells, levels: int = 1) -> list[TableFinding]:
+def noise_findings(cells: NoisyCells, levels: int = 1) -> list[Finding]:
     """Find what noise of the stated kind shows at most once in 10,000 tables; levels share the chance."""
     if not len(cells.noise):
         return []
     allowed = _OF_A_FAMILY / levels
-    return [TableFinding(one.kind, one.message) for one in outcomes(cells) if one.probability < allowed]
+    return [Finding(one.kind, one.message) for one in outcomes(cells) if one.probability < allowed]
 
 
-def shared_findings(inner: NoisyCells, outer: NoisyCells, outer_of: Integers) -> list[TableFinding]:
+def shared_findings(inner: NoisyCells, outer: NoisyCells, outer_of: Integers) -> list[Finding]:
     """Find noise of outer zones that adds up that of the zones, or is that of the first cells."""
     z, above, inside = normal_scores(inner), normal_scores(outer), outer_of >= 0
     sums = np.bincount(outer_of[inside], z[inside]) / np.sqrt(np.bincount(outer_of[inside]))
     total = max(abs(float(above @ other)) for other in (sums, z[: len(above)]))
     if 2 * _tail_of_pairs(total, len(above)) >= _OF_A_FAMILY / 2:  # the other half is that of the totals
         return []
-    return [TableFinding("noise-shared", "cells of outer zones share the noise of cells of zones")]
+    return [Finding("noise-shared", "cells of outer zones share the noise of cells of zones")]
 
 
-def totals_findings(noise: Integers, sigma: int, levels: int = 1) -> list[TableFinding]:
+def totals_findings(noise: Integers, sigma: int, levels: int = 1) -> list[Finding]:
     """Find totals with too much or too little noise, in at most one of 10,000 true tables."""
     far = 2 * special.ndtr(-(np.abs(noise) - 0.5) / sigma)  # one step of the discrete distribution at most
     near = 1 - 2 * special.ndtr(-(np.abs(noise) + 0.5) / sigma)
@@ -77,7 +77,7 @@ def totals_findings(noise: Integers, sigma: int, levels: int = 1) -> list[TableF
         (shared, "the totals share their noise"),
     )
     allowed = _OF_A_FAMILY / len(tests) / levels
-    return [TableFinding("totals-differ", words) for probability, words in tests if probability < allowed]
+    return [Finding("totals-differ", words) for probability, words in tests if probability < allowed]
 
 
 def outcomes(cells: NoisyCells) -> list[Outcome]:
@@ -148,9 +148,7 @@ def _zeros(_: Floats, cells: NoisyCells) -> Iterator[Outcome]:
     for name, chosen in (("all cells", slice(None)), *_by_size(cells.counts)):
         exact = cells.noise[chosen] == 0
         probability = float(stats.binom.sf(int(exact.sum()) - 1, len(exact), at_zero))
-        kind: TableFindingKind = (
-            "empty-cells-without-noise" if name == "empty cells" else "cells-without-noise"
-        )
+        kind: FindingKind = "empty-cells-without-noise" if name == "empty cells" else "cells-without-noise"
         yield Outcome(kind, probability, f"{int(exact.sum()):,} of {len(exact):,} {name} have no noise")
 
 

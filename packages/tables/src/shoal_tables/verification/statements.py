@@ -21,7 +21,7 @@ from shoal.runtime.arrays import Floats
 from shoal_tables.definition import manifest as terms
 from shoal_tables.definition.manifest import TableManifest
 from shoal_tables.verification.contributions import dates_per_day
-from shoal_tables.verification.finding_kinds import TableFinding, TableFindingKind
+from shoal_tables.verification.finding_kinds import Finding, FindingKind
 
 _NEAR: Final = 1e-3  # far more than a sum over whole numbers and its integral differ by
 
@@ -77,7 +77,7 @@ def guessing_share(epsilon: float, delta: float) -> float:
     return min((exp(epsilon) + delta) / (1 + exp(epsilon)), 1.0)
 
 
-Statement = tuple[Any, TableFindingKind, str]  # whether it is wrong, the kind of its finding, and the words
+Statement = tuple[Any, FindingKind, str]  # whether it is wrong, the kind of its finding, and the words
 _FINEST: Final = 1 << 30
 _OF_ZONES: Final = {
     "grid": {"side_m", "x0", "y0", "columns", "rows"},
@@ -91,10 +91,10 @@ _OF_TRIPS: Final = {terms.OF_ONE_TRIP: (1, ("flows",)), terms.OF_TWO_ENDS: (2, (
 _OPENDP: Final = re.compile(r"opendp [0-9.]{1,20}")
 
 
-def statement_findings(manifest: TableManifest) -> Iterator[TableFinding]:
+def statement_findings(manifest: TableManifest) -> Iterator[Finding]:
     """Find statements that contradict each other, or that no promise can rest on."""
     for part in (_of_counting, _of_budget, _of_sources):
-        yield from (TableFinding(kind, words) for is_wrong, kind, words in part(manifest) if is_wrong)
+        yield from (Finding(kind, words) for is_wrong, kind, words in part(manifest) if is_wrong)
 
 
 def _of_counting(manifest: TableManifest) -> Iterator[Statement]:
@@ -188,10 +188,10 @@ def _is_of_one_trip(manifest: TableManifest) -> bool:
     return ((bound - 1) * fewest * noise) ** 2 < longest <= (bound * fewest * noise) ** 2
 
 
-def ledger_findings(path: Path, manifest: TableManifest) -> Iterator[TableFinding]:
+def ledger_findings(path: Path, manifest: TableManifest) -> Iterator[Finding]:
     """Find a table that the ledger does not know, and a ledger that spent more than its budget."""
     if manifest.ledger is None:
-        yield TableFinding("not-in-ledger", "the manifest names no entry of a ledger")
+        yield Finding("not-in-ledger", "the manifest names no entry of a ledger")
         return
     require_plain_file(path)
     try:
@@ -202,28 +202,28 @@ def ledger_findings(path: Path, manifest: TableManifest) -> Iterator[TableFindin
     except sqlite3.Error as error:
         raise InputError(f"{path} cannot be read as a ledger of tables") from error
     if len(people) != 1 or people[0][0] != manifest.ledger.people:
-        yield TableFinding("other-people", "the ledger belongs to other people than the table")
+        yield Finding("other-people", "the ledger belongs to other people than the table")
         return
     units = {row.get("unit_of_protection") for row in costs}
     if units - {None, manifest.unit_of_protection}:  # tables of older versions did not say theirs
-        yield TableFinding("unit-differs", "the ledger adds up tables of other units than this one")
+        yield Finding("unit-differs", "the ledger adds up tables of other units than this one")
     paid = [row for row in costs if row["entry"] == manifest.ledger.entry]
     _, unit, budget, delta = people[0]
     stated = manifest.promise.model_dump(include={"sigma", "sensitivity", "granularity"})
     stated |= {"kind": manifest.table, "unit": manifest.unit, "counts_sha256": manifest.counts_sha256}
     if not paid:
-        yield TableFinding("not-in-ledger", "the ledger has no entry for this table")
+        yield Finding("not-in-ledger", "the ledger has no entry for this table")
     elif not stated.items() <= paid[0].items() or paid[0]["rho"] < _cost(manifest, unit) * (1 - 1e-9):
-        yield TableFinding("ledger-differs", "the ledger's entry paid for another draw, noise, unit or bound")
+        yield Finding("ledger-differs", "the ledger's entry paid for another draw, noise, unit or bound")
     if any(row["rho"] < rho_of(row["sensitivity"], row["sigma"]) * (1 - 1e-9) for row in costs):
-        yield TableFinding(
+        yield Finding(
             "ledger-differs", "an entry of the ledger costs less than its own sigma and sensitivity"
         )
     total = sum(row["rho"] for row in costs)
     epsilon = epsilon_of(total, delta) if total else 0.0
     if epsilon > budget * (1 + 1e-6):
         words = f"all tables in the ledger cost epsilon {epsilon:.4g}; the budget is {budget:.4g}"
-        yield TableFinding("over-budget", words)
+        yield Finding("over-budget", words)
 
 
 def _cost(manifest: TableManifest, unit: str) -> float:

@@ -20,7 +20,7 @@ from shoal.runtime.files import require_unique_keys
 from shoal.runtime.gdal import one_driver
 from shoal_tables.definition import manifest as terms
 from shoal_tables.definition.manifest import Files, TableManifest
-from shoal_tables.verification.finding_kinds import TableFinding
+from shoal_tables.verification.finding_kinds import Finding
 
 OUTSIDE: Final = -1
 _HALF: Final = np.float64(0.5)  # of a meter: the middle of a position
@@ -83,30 +83,26 @@ def _in_grid(x: Integers, y: Integers, manifest: TableManifest) -> Integers:
     return np.where(inside, row * columns + column, OUTSIDE)
 
 
-def zone_findings(zones: ZoneFile, manifest: TableManifest) -> Iterator[TableFinding]:
+def zone_findings(zones: ZoneFile, manifest: TableManifest) -> Iterator[Finding]:
     """Find zones that are not those of the manifest."""
     names, grid = zones.names, manifest.zones
     rows, columns = range(grid.rows or 0), range(grid.columns or 0)
     squares = tuple(f"r{row}c{column}" for row in rows for column in columns)
     if len(names) != grid.n_zones or len(set(names)) < len(names):
-        yield TableFinding(
-            "zones-differ", "zones.parquet has other zones than the manifest states, or one twice"
-        )
+        yield Finding("zones-differ", "zones.parquet has other zones than the manifest states, or one twice")
     elif grid.kind == "grid" and names != squares:
-        yield TableFinding("zones-differ", "the zones are not the squares of the stated grid, row by row")
+        yield Finding("zones-differ", "the zones are not the squares of the stated grid, row by row")
     elif len(zones.outer) != (grid.nested.n_zones if grid.nested else 0):
-        yield TableFinding("zones-differ", "zones.parquet has other outer zones than the manifest states")
+        yield Finding("zones-differ", "zones.parquet has other outer zones than the manifest states")
     elif not {"", *names}.isdisjoint(zones.parents):
-        yield TableFinding("zones-differ", "a zone has no outer zone, or one that is a zone itself")
+        yield Finding("zones-differ", "a zone has no outer zone, or one that is a zone itself")
     elif not ((zones.weights > 0) & np.isfinite(zones.weights)).all():
-        yield TableFinding("zones-differ", "a weight of a zone is not a number above 0")
+        yield Finding("zones-differ", "a weight of a zone is not a number above 0")
     else:
         expected = _shapes_of(names, manifest)
         shapes = shapely.normalize(shapely.from_wkb(zones.geometries))
         if expected is not None and not shapely.equals_exact(shapes, shapely.normalize(expected), 1e-7).all():
-            yield TableFinding(
-                "zones-differ", "zones.parquet draws other shapes than those of the stated zones"
-            )
+            yield Finding("zones-differ", "zones.parquet draws other shapes than those of the stated zones")
 
 
 def _shapes_of(names: tuple[str, ...], manifest: TableManifest) -> Any:
@@ -247,7 +243,7 @@ def read_table(path: Path, manifest: TableManifest | None = None) -> pa.Table:
         raise InputError(f"{path} cannot be read as a table; it may be cut short") from error
 
 
-def export_findings(folder: Path, manifest: TableManifest) -> Iterator[TableFinding]:
+def export_findings(folder: Path, manifest: TableManifest) -> Iterator[Finding]:
     """Find an export whose list of files is not that of the files that the folder holds."""
     name = table_file(folder)
     if name == Files.TABLE:
@@ -260,7 +256,7 @@ def export_findings(folder: Path, manifest: TableManifest) -> Iterator[TableFind
         raise InputError(words) from error
     form = next(form for form, file in terms.EXPORTED.items() if file == name)
     if listed != terms.package_of(folder, manifest, form):
-        yield TableFinding("changed-file", f"{Files.PACKAGE} says something else than the folder holds")
+        yield Finding("changed-file", f"{Files.PACKAGE} says something else than the folder holds")
 
 
 def _from_omx(path: Path, manifest: TableManifest) -> pa.Table:
