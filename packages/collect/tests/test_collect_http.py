@@ -15,7 +15,7 @@ import time
 import tracemalloc
 import urllib.request
 from collections.abc import Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from threading import Barrier, Event, Thread
 from typing import get_args
@@ -272,25 +272,40 @@ def test_no_more_is_read_at_once_than_the_budget_holds() -> None:
         pass
 
 
-def test_an_address_has_so_many_connections_and_no_description_of_the_interface(tmp_path: Path) -> None:
+@contextmanager
+def bounded(
+    host: str = "127.0.0.1",
+    cert: Path | None = None,
+    key: Path | None = None,
+    *,
+    of_an_address: int = 0,
+    at_once: int = 1000,
+) -> Iterator[tuple[str, int]]:
+    """Where a server without routes of its own takes so many connections."""
     app = new_application("bounded", Watch(dict, quiet=True), KEY)
-    server, listening, url = open_server(app, "127.0.0.1", 0, of_an_address=3)
+    server, listening, url = open_server(app, host, 0, cert, key, of_an_address, at_once)
     thread = Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()
-    where, head = (
-        (urlsplit(url).hostname, urlsplit(url).port),
-        b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n",
-    )
-
-    def asked(connection: socket.socket) -> bytes:
-        try:
-            connection.sendall(head)
-            return connection.recv(12)
-        except OSError:
-            return b""
-
     try:
-        held = [socket.create_connection(where, timeout=10) for _ in range(3)]
+        yield host, urlsplit(url).port or 0
+    finally:
+        server.should_exit = True
+        thread.join()
+
+
+def asked(connection: socket.socket) -> bytes:
+    try:
+        connection.sendall(b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n")
+        heard = connection.recv(12)
+        connection.recv(4096)
+        return heard
+    except OSError:
+        return b""
+
+
+def test_an_address_has_so_many_connections_and_no_description_of_the_interface() -> None:
+    with bounded(of_an_address=3) as where, ExitStack() as stack:
+        held = [stack.enter_context(socket.create_connection(where, timeout=10)) for _ in range(3)]
         assert [asked(one) for one in held] == [b"HTTP/1.1 404"] * 3
         with socket.create_connection(where, timeout=10) as further:
             assert asked(further) == b""
@@ -300,11 +315,55 @@ def test_an_address_has_so_many_connections_and_no_description_of_the_interface(
             with socket.create_connection(where, timeout=10) as further:
                 said = asked(further)
         assert said == b"HTTP/1.1 404", "one has gone, another may come"
-    finally:
-        for one in held:
-            one.close()
-        server.should_exit = True
-        thread.join()
+
+
+def test_connections_count_before_their_handshake(tmp_path: Path) -> None:
+    """1,500 of one stranger that said nothing took all files of the process, and nobody else was heard."""
+    write_certificate(tmp_path)
+    cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+    trusted = ssl.create_default_context(cafile=cert)
+    with bounded("127.0.0.1", cert, key, of_an_address=3) as where, ExitStack() as stack:
+        from_elsewhere = [
+            stack.enter_context(socket.create_connection(where, 10, ("127.0.0.2", 0))) for _ in range(5)
+        ]
+        closed = 0
+        for one in from_elsewhere[3:]:
+            with suppress(ConnectionResetError):
+                assert one.recv(1) == b""
+            closed += 1
+        plain = stack.enter_context(socket.create_connection(where, timeout=10))
+        line = stack.enter_context(trusted.wrap_socket(plain, server_hostname="localhost"))
+        assert (closed, asked(line)) == (2, b"HTTP/1.1 404")
+
+
+def test_who_is_connected_is_answered_while_there_is_no_room_for_others() -> None:
+    with bounded(at_once=2) as where, ExitStack() as stack:
+        held = [stack.enter_context(socket.create_connection(where, timeout=10)) for _ in range(2)]
+        with socket.create_connection(where, timeout=10) as further:
+            assert asked(further) == b""
+        assert [asked(one) for one in held] == [b"HTTP/1.1 404"] * 2
+
+
+def test_addresses_of_one_network_are_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever has an address of version 6 has 2^64 of them."""
+    take, came = socket.socket.accept, iter(["2001:db8::1", "2001:db8::2", "2001:db8:0:1::1", "2001:db8::3"])
+    monkeypatch.setattr(socket.socket, "accept", lambda self: (take(self)[0], (next(came), 1, 0, 0)))
+    with bounded(of_an_address=2) as where, ExitStack() as stack:
+        lines = [stack.enter_context(socket.create_connection(where, timeout=10)) for _ in range(4)]
+        assert [asked(one) for one in lines] == [*[b"HTTP/1.1 404"] * 3, b""]
+
+
+def test_a_body_that_goes_on_after_its_answer_has_no_more_time_than_a_head(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shoal.local_pages.serving._HEAD_LIMIT_S", 0.5)
+    parts = urlsplit(site.url)
+    with socket.create_connection((parts.hostname or "", parts.port or 0), timeout=20) as line:
+        line.sendall(b"POST /v1/letters HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
+        heard = b""
+        while part := line.recv(4096):
+            heard += part
+    assert heard.startswith(b"HTTP/1.1 400")
 
 
 def test_health_does_not_wait_for_the_database(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

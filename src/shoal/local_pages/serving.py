@@ -5,12 +5,12 @@ import asyncio.sslproto
 import gc
 import socket
 import webbrowser
-from collections import Counter
 from collections.abc import Callable
 from contextlib import ExitStack
 from html import escape
+from ipaddress import ip_address
 from pathlib import Path
-from typing import ClassVar, Final
+from typing import Any, Final
 
 import h11
 import uvicorn
@@ -26,23 +26,40 @@ _HEAD_LIMIT_S: Final = 30.0
 asyncio.sslproto.SSLProtocol.max_size = 16 * 1024
 
 
+class _Door(socket.socket):
+    """Takes so many connections of an address (0 = any number) and in all, and closes any further one.
+
+    They count before the handshake of TLS, which a stranger may never begin. Whoever has one address of
+    version 6 has all with its first half.
+    """
+
+    of_an_address, at_once = 0, 0
+
+    def __init__(self, listening: socket.socket) -> None:
+        super().__init__(fileno=listening.detach())
+        self._taken: list[tuple[bytes, socket.socket]] = []
+
+    def accept(self) -> tuple[socket.socket, Any]:
+        connection, address = super().accept()
+        network = ip_address(address[0]).packed[:8]
+        self._taken = [(of, taken) for of, taken in self._taken if taken.fileno() >= 0]
+        n_of_it = sum(of == network for of, _ in self._taken)
+        if 0 < self.of_an_address <= n_of_it or self.at_once <= len(self._taken):
+            connection.close()
+            raise ConnectionAbortedError("too many connections")
+        self._taken.append((network, connection))
+        return connection, address
+
+
 class PunctualProtocol(H11Protocol):
-    """Close a connection when a head is late, so that idle ones block no one."""
+    """Close a connection when a head is late, or a body that was answered, so that idle ones block no one."""
 
     _late: asyncio.TimerHandle | None = None
-    most_of_an_address: ClassVar[int] = 0  # connections at once; 0 for any number
-    _open: ClassVar[Counter[str]] = Counter()
-    _address = ""
 
     # as uvicorn narrows it
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # of TCP
-        """Start the clock, unless the address has too many connections."""
+        """Start the clock."""
         super().connection_made(transport)
-        self._address = str((transport.get_extra_info("peername") or ("",))[0])
-        self._open[self._address] += 1
-        if 0 < self.most_of_an_address < self._open[self._address]:
-            transport.abort()
-            return
         self._watch_head()
 
     def data_received(self, data: bytes) -> None:
@@ -58,14 +75,11 @@ class PunctualProtocol(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop the clock."""
         super().connection_lost(exc)
-        self._open[self._address] -= 1
-        if not self._open[self._address]:
-            del self._open[self._address]
         if self._late is not None:
             self._late.cancel()
 
     def _watch_head(self) -> None:
-        if self.conn.their_state is not h11.IDLE:
+        if self.conn.our_state in (h11.SEND_RESPONSE, h11.SEND_BODY):  # it is our turn
             if self._late is not None:
                 self._late.cancel()
                 self._late = None
@@ -130,11 +144,11 @@ def open_server(
         server_header=False,
         timeout_keep_alive=30,
         timeout_graceful_shutdown=10,
-        limit_concurrency=at_once,
         h11_max_incomplete_event_size=16_384,
         ssl_certfile=tls_cert,
         ssl_keyfile=tls_key,
-        http=type("Bounded", (PunctualProtocol,), {"most_of_an_address": of_an_address, "_open": Counter()}),
+        http=PunctualProtocol,
+        loop="asyncio",  # another one takes connections without the door
     )
     try:
         config.load()
@@ -143,14 +157,17 @@ def open_server(
             f"{tls_cert} and {tls_key} are not a certificate and its key; give both in PEM format"
         ) from error
     try:
-        listening = socket.create_server(
-            (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=1024
+        listening = _Door(
+            socket.create_server(
+                (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=1024
+            )
         )
     except OSError as error:
         raise InputError(
             f"nothing can listen at {host}, port {port} ({error.strerror}); choose another with --host or "
             "--port"
         ) from error
+    listening.of_an_address, listening.at_once = of_an_address, at_once
     bracketed_host = f"[{host}]" if ":" in host else host
     return (
         _Stopping(config),
