@@ -481,6 +481,20 @@ def test_a_person_gets_one_token_in_a_period(office: Office) -> None:
     assert office.entry(device_key, now_s=START_S + 86_400) != entry
 
 
+def test_a_clock_that_leaps_and_is_set_right_gives_nobody_a_second_token() -> None:
+    book, person = RegisterBook(Database(None, AUTHORITY)), seed("person")
+
+    def issues(to: bytes, days: float, asked: bytes) -> bool:
+        now_s = START_S + 86_400 * days
+        return book.issue(Purpose(COLLECTOR, 1, period_at(now_s, 1)), to, asked, now_s)
+
+    assert issues(person, 0, seed("first"))
+    assert issues(seed("another"), 3, seed("ahead")), "three days ahead, by mistake"
+    assert not issues(person, 0, seed("second"))
+    assert all(issues(person, hours / 24, seed("day")) for hours in range(24, 96, 8))
+    assert book.counts()["tokens_issued"] == 3, "what is over is forgotten while the clock goes evenly"
+
+
 class Restarted(RemoteServer):
     """The way to a registrar that starts anew: away, its database away, an answer lost on its way back."""
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from command_line import Shoal
-from service_town import PLACES, SCOPING, TERMS, WAY, identity_of, running, seed, volunteers
+from service_town import PLACES, SCOPING, TERMS, WAY, Town, identity_of, kinds, running, seed, volunteers
 from shoal_collect.crypto.signatures import verify_key
 from shoal_collect.device.disk import DeviceState, StateFolder
 from shoal_collect.faults import PeerError
@@ -19,7 +19,7 @@ from shoal_collect.roles.days import StoredRelease, read_withdrawal
 from shoal_collect.roles.participant_round import Device
 from shoal_collect.roles.wire import DAY_S
 from shoal_collect.server.http_collector import CollectorSettings, DailyCleanup, collector_application
-from shoal_collect.storage.database import Database
+from shoal_collect.storage.database import Database, may_delete
 from shoal_collect.storage.days import SETTLES_DAYS, StoredReleases
 from shoal_collect.storage.phi import PhiStore
 
@@ -74,6 +74,23 @@ def test_a_new_record_never_inherits_the_deletion_of_an_old_one(store: PhiStore)
     assert count(store, DAY + 9) == 1
 
 
+@pytest.mark.usefixtures("quick_mixes")
+def test_no_member_of_her_group_brings_a_deleted_release_again() -> None:
+    with Database() as database:
+        town, held = Town(database, 3), StoredReleases(database)
+        assert kinds(town.run()) == {"shared"}
+        own, day = town.own_rounds[0].device.owned[0], int(town.now_s // DAY_S)
+        held.withdraw(own.identifier, verify_key(own.claim_seed), day)
+        number, call, reply = next(
+            sent for sent in reversed(town.calls) if sent[1].target.endswith("/releases")
+        )
+        identity = identity_of(town.own_rounds[number].entry.signing_seed)
+        assert town.answer(identity, call) == reply, "until the row is deleted it is the same release"
+        held.tidy(day + 1 + SETTLES_DAYS, None)
+        said = json.loads(town.answer(identity, call).body)
+        assert (said["refused"], len(said["receipts"]), town.n_records) == (1, 2, 2)
+
+
 def test_what_is_outlived_is_deleted_and_the_shortest_promise_holds(store: PhiStore) -> None:
     volunteers(store, 1, DAY - 40)
     stored(store, DAY - 5)
@@ -96,6 +113,18 @@ def test_what_is_outlived_is_deleted_and_the_shortest_promise_holds(store: PhiSt
     for hours in range(0, 25, 8):
         cleanup.at((DAY + 1 + SETTLES_DAYS) * DAY_S + 3600 * hours)
     assert store.n_records == 1
+
+
+def test_looks_at_the_clock_within_a_minute_write_nothing() -> None:
+    """Each was a write to the disk: a stranger with 100 connections made members wait for 1.4 s."""
+    with Database() as database:
+        noted = list[float]()
+        for now_s in (0.0, 30.0, 59.0, 60.0, 61.0, 0.0):
+            may_delete(database, now_s)
+            noted.append(database.rows("SELECT seen_s FROM clock")[0][0])
+        assert noted == [0.0, 0.0, 0.0, 60.0, 60.0, 0.0]
+        assert [may_delete(database, 30.0 * look) for look in (2_879, 2_880)] == [False, False], "a leap"
+        assert [may_delete(database, 86_370.0 + 30.0 * look) for look in range(2_881)][-2:] == [False, True]
 
 
 def test_deletion_in_postgresql(postgres_url: str) -> None:

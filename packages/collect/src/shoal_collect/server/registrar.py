@@ -19,7 +19,7 @@ from shoal_collect.faults import PeerError
 from shoal_collect.roles.admission import TOKEN_KEY, Purpose, period_at
 from shoal_collect.roles.wire import SKEW_S, body_digest
 from shoal_collect.server.http import Server, read_name, read_number
-from shoal_collect.storage.database import Database
+from shoal_collect.storage.database import Database, may_delete
 
 
 class RegisterBook:
@@ -49,10 +49,11 @@ class RegisterBook:
         """Whether a person is admitted."""
         return self._db.row("SELECT 1 FROM person WHERE account = ?", (person,)) is not None
 
-    def issue(self, purpose: Purpose, person: bytes, digest: bytes) -> bool:
+    def issue(self, purpose: Purpose, person: bytes, digest: bytes, now_s: float) -> bool:
         """Record a person's one request; False if another was recorded."""
         with self._db.transaction():
-            self._db.change("DELETE FROM issued WHERE over_day < ?", (purpose.first_day,))
+            if may_delete(self._db, now_s):
+                self._db.change("DELETE FROM issued WHERE over_day < ?", (purpose.first_day,))
             self._db.change(
                 "INSERT INTO issued (purpose, account, digest, over_day) VALUES (?, ?, ?, ?) "
                 "ON CONFLICT DO NOTHING",
@@ -129,7 +130,7 @@ class Registrar:
         self._require_open(purpose, now_s)
         self._require_admitted(person)
         signed = blind_sign(self._key(purpose)[0], blinded)  # a request that cannot be signed leaves no row
-        if not self._register.issue(purpose, person, body_digest(blinded)):
+        if not self._register.issue(purpose, person, body_digest(blinded), now_s):
             raise PeerError("duplicate", _SECOND_KEY if purpose.area else _SECOND_ROUND)
         return signed
 

@@ -62,7 +62,7 @@ class Schema:
 
 # collectors (and witnesses) count from 42 and authorities from 21: neither opens the database of the other
 COLLECTOR: Final = Schema("collector", 42)
-AUTHORITY: Final = Schema("authority", 23)
+AUTHORITY: Final = Schema("authority", 24)
 
 
 class _Connection(Protocol):
@@ -293,6 +293,7 @@ def _open_postgres(url: str) -> _Connection:
 EVEN_S: Final = 24 * 3600.0  # so long the clock must have gone evenly before anything is deleted
 _LEAP_S: Final = 12 * 3600.0  # a longer pause between two looks may be one, or a clock that was set
 _BACK_S: Final = 300.0
+_NOTED_S: Final = 60.0  # a write to the disk for each look would let strangers keep members waiting
 
 
 def may_delete(database: Database, now_s: float) -> bool:
@@ -307,6 +308,6 @@ def may_delete(database: Database, now_s: float) -> bool:
     seen_s, since_s = float(row[0]), float(row[1])
     if not -_BACK_S <= now_s - seen_s <= _LEAP_S:
         since_s = now_s
-    if now_s != seen_s:
+    if not 0 <= now_s - seen_s < _NOTED_S:
         database.change("UPDATE clock SET seen_s = ?, even_since_s = ?", (now_s, since_s))
     return now_s - since_s >= EVEN_S

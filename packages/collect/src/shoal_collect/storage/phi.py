@@ -70,9 +70,13 @@ class PhiStore(AbstractContextManager["PhiStore"]):
     def add(self, release: Release, day: int, scope: bytes = b"") -> str:
         """Store a release; a repeated one keeps its identifier.
 
-        The tag counts within ``scope``, empty for lasting ones. PeerError if the name is taken.
+        The tag counts within ``scope``, empty for lasting ones. PeerError if the name is taken, or the owner
+        took the release back and it is deleted: members of her group still hold it.
         """
         with self.database.transaction():
+            taken_back = "SELECT 1 FROM withdrawal WHERE claim_key = ? AND record IS NULL"
+            if self.database.row(taken_back, (release.claim_key,)):
+                raise PeerError("too-late", "a release that was taken back, or has outlived its time")
             return self._add(release, day, scope)
 
     def take_over(self, release: Release, day: int, scope: bytes, identifier: str) -> None:

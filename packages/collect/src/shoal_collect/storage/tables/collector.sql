@@ -1,8 +1,7 @@
 -- asked: what sessions have asked, the state that answers it, and which answers are withheld (a byte for each
 -- question). answers: the number of all questions, and of those not answered. withdrawal: which releases were
--- taken back or outlived, and from which day on they no longer count, record: while it is stored. clock: when it
--- was last read, and since when it has gone evenly. leaf: what is under the roots of closed days (0: releases,
--- 1: identifiers that were taken back)
+-- taken back or outlived, and from which day on they no longer count, record: while it is stored. leaf: what
+-- is under the roots of closed days (0: releases, 1: identifiers that were taken back)
 CREATE TABLE collector_key (key {BYTES} PRIMARY KEY);
 CREATE TABLE contributor (who {ID}, tag {BYTES} NOT NULL UNIQUE);
 CREATE TABLE scope (id {ID}, name {BYTES} NOT NULL UNIQUE);
@@ -40,7 +39,7 @@ CREATE TABLE withdrawal (
     identifier TEXT PRIMARY KEY, claim_key {BYTES} NOT NULL, record {NUMBER}, day {NUMBER} NOT NULL,
     due {NUMBER} NOT NULL);
 CREATE INDEX withdrawal_due ON withdrawal (due);
-CREATE TABLE clock (seen_s DOUBLE PRECISION NOT NULL, even_since_s DOUBLE PRECISION NOT NULL);
+CREATE INDEX withdrawal_key ON withdrawal (claim_key);
 CREATE TABLE closed_day (
     day {NUMBER} PRIMARY KEY, n {NUMBER} NOT NULL, added {BYTES} NOT NULL, gone {BYTES} NOT NULL,
     state {BYTES} NOT NULL);
