@@ -35,7 +35,7 @@ from shoal_collect.faults import PeerError, UnavailableError
 from shoal_collect.matching.records import encode_points
 from shoal_collect.roles.days import NO_STATE, following_state, require_stored_release
 from shoal_collect.roles.terms import OtherCollector
-from shoal_collect.roles.wire import Call, Reply, read_answer, write_json
+from shoal_collect.roles.wire import DAY_S, Call, Reply, read_answer, write_json
 from shoal_collect.server.http_collector import CollectorSettings, collector_application
 from shoal_collect.server.http_witness import DayFollower, Witness
 from shoal_collect.storage.database import Database
@@ -360,6 +360,26 @@ def test_a_member_who_names_a_day_to_come_makes_a_witness_forget_nothing() -> No
         assert kinds(endings) == {"shared"}, endings
         assert set(tried) == {"not-entitled"}
         assert own.rows("SELECT COUNT(*) FROM record") == [(4,)], "it counts until no round can ask for it"
+
+
+@pytest.mark.parametrize(("phase_limit_s", "kept_days"), [(100.0, 3), (float(DAY_S), 26)])
+def test_a_witness_keeps_a_group_while_it_may_ask(phase_limit_s: float, kept_days: int) -> None:
+    session, terms = seed("session"), WATCHED.model_copy(update={"phase_limit_s": phase_limit_s})
+    asked = {"batch": "00", "identity": "00", "day": TODAY, "withheld": None}
+
+    def ask(target: str) -> Any:
+        members = [seed("member", place).hex() for place in range(3)]
+        group = {"members": members, "terms": terms.model_dump(), "asked": [asked]}
+        return group if "groups" in target else []
+
+    with Database() as own:
+        following = DayFollower(own, ask)
+        following.follow_group(session)
+        following.follow_group(session)
+        following.follow_until(TODAY + kept_days)
+        assert own.rows("SELECT COUNT(*) FROM ticket") == [(3,)]
+        following.follow_until(TODAY + kept_days + 1)
+        assert [own.rows(f"SELECT COUNT(*) FROM {table}")[0][0] for table in TABLES[:3]] == [0] * 3
 
 
 def test_a_collector_restored_from_before_its_witness_is_found_by_the_state() -> None:

@@ -65,6 +65,24 @@ def test_deletion_is_for_the_owner_alone_and_changes_no_count_of_today(store: Ph
     assert store.database.rows("SELECT COUNT(*) FROM place") == [(2 * len(WAY),)]
 
 
+def test_what_a_round_of_long_phases_counts_stays_until_it_is_over(store: PhiStore) -> None:
+    """On the third day its answers differed from those of the first, and an honest collector had lied."""
+    identifier, held = stored(store, DAY - 3), StoredReleases(store.database)
+    store.database.change(
+        "INSERT INTO round (id, name, terms, phase, restarts, deadline_s) VALUES (1, ?, '', 'grouped', 0, ?)",
+        (bytes(32), (DAY + 24) * DAY_S),
+    )
+    store.database.change(
+        "INSERT INTO ticket (round, identity, signed, dropped, session, place) VALUES (1, ?, ?, 0, ?, 0)",
+        (bytes(32), bytes(64), seed("session")),
+    )
+    row = (seed("session"), bytes(32), bytes(32), DAY, bytes(1))
+    store.database.change("INSERT INTO asked VALUES (?, ?, ?, ?, ?)", row)
+    held.withdraw(identifier, verify_key(CLAIM), DAY)
+    assert (held.tidy(DAY + 24, None), count(store, DAY)) == (0, 1)
+    assert (held.tidy(DAY + 25, None), count(store, DAY)) == (1, 0)
+
+
 def test_a_new_record_never_inherits_the_deletion_of_an_old_one(store: PhiStore) -> None:
     """SQLite gives the number of the newest record away again."""
     held, identifier = StoredReleases(store.database), stored(store, DAY)

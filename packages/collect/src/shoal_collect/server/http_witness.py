@@ -9,7 +9,7 @@ from the start.
 
 import time
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any
 
 from fastapi import FastAPI, Request
 
@@ -17,15 +17,13 @@ from shoal_collect.faults import PeerError, refusing
 from shoal_collect.matching.records import Release
 from shoal_collect.roles.days import ClosedDay
 from shoal_collect.roles.terms import read_terms
-from shoal_collect.roles.wire import body_digest, read_batch
+from shoal_collect.roles.wire import DAY_S, body_digest, read_batch
 from shoal_collect.server.http import Server, read_name, read_number
 from shoal_collect.server.mailbox import collector_for
 from shoal_collect.storage.database import Database
-from shoal_collect.storage.days import ClosedDays, StoredReleases
+from shoal_collect.storage.days import SETTLES_DAYS, ClosedDays, StoredReleases
 from shoal_collect.storage.phi import PhiStore
 from shoal_collect.storage.questions import AskedQuestions, Groups, repeat_answers
-
-_KEPT_DAYS: Final = 3  # so long a group may still ask what it has asked
 
 
 class DayFollower:
@@ -54,14 +52,14 @@ class DayFollower:
             for closed in new:
                 self._days.take(closed, self._ask(f"/v1/days/{closed}"), self._require)
         StoredReleases(self._db).tidy(day, None)
-        self._forget(day - _KEPT_DAYS)
+        self._forget(day * DAY_S)
 
-    def _forget(self, before_day: int) -> None:
+    def _forget(self, now_s: int) -> None:
         with self._db.transaction():
             for table in ("ticket", "asked"):
-                old = "session IN (SELECT session FROM asked WHERE day < ?)"
-                self._db.change(f"DELETE FROM {table} WHERE {old}", (before_day,))  # noqa: S608  (tables of ours)
-            self._db.change("DELETE FROM round WHERE id NOT IN (SELECT round FROM ticket)")
+                over = "session IN (SELECT name FROM round WHERE deadline_s < ?)"
+                self._db.change(f"DELETE FROM {table} WHERE {over}", (now_s,))  # noqa: S608  (tables of ours)
+            self._db.change("DELETE FROM round WHERE deadline_s < ?", (now_s,))
 
     def follow_group(self, session: bytes) -> None:
         """Copy a group's members, terms and questions."""
@@ -78,20 +76,21 @@ class DayFollower:
                 for entry in reply["asked"]
             ]
             terms = read_terms(reply["terms"])
+        first_day = min((day for _, _, day, _ in batches), default=0)
+        until_s = (first_day + SETTLES_DAYS) * DAY_S + terms.lifetime_s  # so long a group may still ask
         with self._db.transaction():
-            if not self._db.row("SELECT 1 FROM ticket WHERE session = ?", (session,)):
+            self._db.change(
+                "INSERT INTO round (name, terms, phase, restarts, deadline_s) VALUES (?, ?, 'over', 0, ?) "
+                "ON CONFLICT (name) DO UPDATE SET deadline_s = excluded.deadline_s",
+                (session, terms.model_dump_json(), until_s),
+            )
+            number = self._db.rows("SELECT id FROM round WHERE name = ?", (session,))[0][0]
+            for place, who in enumerate(members):
                 self._db.change(
-                    "INSERT INTO round (name, terms, phase, restarts, deadline_s) "
-                    "VALUES (?, ?, 'over', 0, 0)",
-                    (session, terms.model_dump_json()),
+                    "INSERT INTO ticket (round, identity, signed, dropped, session, place) VALUES "
+                    "(?, ?, ?, 0, ?, ?) ON CONFLICT DO NOTHING",
+                    (number, who, b"", session, place),
                 )
-                number = self._db.rows("SELECT id FROM round WHERE name = ?", (session,))[0][0]
-                for place, who in enumerate(members):
-                    self._db.change(
-                        "INSERT INTO ticket (round, identity, signed, dropped, session, place) VALUES "
-                        "(?, ?, ?, 0, ?, ?)",
-                        (number, who, b"", session, place),
-                    )
             for row in batches:
                 self._db.change("DELETE FROM asked WHERE session = ? AND batch = ?", (session, row[0]))
                 self._db.change("INSERT INTO asked VALUES (?, ?, ?, ?, ?)", (session, *row))

@@ -17,6 +17,7 @@ from shoal_collect.matching.cylinders import Cylinder
 from shoal_collect.matching.records import Release, decode_points
 from shoal_collect.matching.similarity import PROVEN, SCOPE_SHIFT
 from shoal_collect.roles.days import NO_STATE, ClosedDay, identifier_leaf, release_leaf
+from shoal_collect.roles.wire import DAY_S
 from shoal_collect.storage.database import Database
 from shoal_collect.storage.phi import PhiStore
 
@@ -279,9 +280,15 @@ class StoredReleases:
     def tidy(self, today: int, kept_days: int | None) -> int:
         """Withdraw releases after ``kept_days`` (None: never), delete those that no round can count.
 
-        Return how many.
+        A round whose phases take days still asks about the day of its first question. Return how many.
         """
-        outlived, settled = -1 if kept_days is None else today - kept_days, today - SETTLES_DAYS
+        outlived = -1 if kept_days is None else today - kept_days
+        oldest = self._db.rows(
+            "SELECT MIN(day) FROM asked WHERE session IN (SELECT session FROM ticket WHERE round IN "
+            "(SELECT id FROM round WHERE deadline_s >= ?))",
+            (today * DAY_S,),
+        )[0][0]
+        settled = min(today - SETTLES_DAYS, today if oldest is None else int(oldest))
         if not self._db.row(
             "SELECT 1 FROM record WHERE day <= ? UNION "
             "SELECT 1 FROM withdrawal WHERE record IS NOT NULL AND due <= ? LIMIT 1",
