@@ -60,7 +60,9 @@ def fill(store: PhiStore, releases: list[Release]) -> None:
     """
     database = store.database
     if not database.postgres:
-        store.add_all(releases, day=0)
+        with database.transaction():
+            for one in releases:
+                store.take_over(one, 0, b"", one.name.hex())
         return
     import psycopg
 

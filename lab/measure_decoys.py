@@ -192,7 +192,7 @@ def counted(people: int, source: str | None, radius_m: int, seed: int, rules: Te
     (trips, prior), chance = town(people, source, seed), Chance(seed.to_bytes(32))
     members = [
         Participant(
-            user="", signing_seed=chance.seed(), device_key=chance.seed(), points=trip,
+            device_key=chance.take(64)[32:], points=trip,
             blur=Blur(radius_m=radius_m, gap_min=30), k=2,
         )
         for trip in trips
@@ -226,7 +226,7 @@ def measure(people: int, source: str | None, radius_m: int, seed: int, rules: Te
         cases, shares, real, whole = [], [], [], []
         for trip in trips:
             member = Participant(
-                user="", signing_seed=chance.seed(), device_key=chance.seed(), points=trip,
+                device_key=chance.take(64)[32:], points=trip,
                 blur=Blur(radius_m=radius_m, gap_min=30), k=2,
             )  # fmt: skip
             if len(blur(member, 0)) < 2:

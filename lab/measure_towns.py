@@ -66,7 +66,7 @@ def measure(n_people: int, terms: Terms, chance: Chance) -> dict[str, float]:
         store, groups = PhiStore(database), Strangers(database, terms, chance)
         members = [
             Participant(
-                user="", signing_seed=bytes(32), device_key=chance.seed(), points=trip(prior, chance),
+                device_key=chance.seed(), points=trip(prior, chance),
                 blur=Blur(radius_m=500, gap_min=30), k=3,
             )
             for _ in range(n_people)

@@ -48,7 +48,7 @@ def state() -> dict[str, int]:
         counted = store.count(list(points[:2]), THRESHOLDS, DAY + 1)
     for name, elsewhere in (("without", []), ("with", [(points, DAY)] * STATES)):
         member = Participant(
-            user="me", signing_seed=seed("sign"), device_key=seed("device"), points=WAY, k=1,
+            device_key=seed("device"), points=WAY, k=1,
             blur=Blur(radius_m=500, gap_min=30), elsewhere=elsewhere,
         )  # fmt: skip
         rules = Terms(n_real=3, n_fake=1, longest=2)

@@ -53,7 +53,8 @@ def test_postgres_counts_as_brute_force_does(
     releases = [release(i, who, own) for i, (who, own) in enumerate(stored)]
     thresholds = Thresholds(theta_m=333.3, theta_min=7)
     postgres_store.database.change("TRUNCATE record, place, contributor")
-    postgres_store.add_all(releases, day=3)
+    for one in releases:
+        postgres_store.add(one, day=3)
     assert postgres_store.n_records == len(releases)
     for query in queries:
         count = postgres_store.count(query, thresholds, 4)
@@ -76,7 +77,7 @@ def test_releases_are_stored_once_whole_or_not_at_all(database: Database) -> Non
     assert store.add(release(1, 1, pair), 9) == identifier
     assert database.rows("SELECT day FROM record WHERE name = ?", (release(1, 1, pair).name,)) == [(4,)]
     with pytest.raises(PeerError, match="name of another"):
-        store.add_all([release(5, 1, pair), release(1, 2, pair[:1])], 0)
+        store.add(release(1, 2, pair[:1]), 0)
     assert (store.n_records, store.count(pair, Thresholds(), 5)) == (1, 1)
     assert claim_key(store, identifier) == bytes(32)
     assert database.rows("SELECT COUNT(*) FROM place") == [(2,)]
@@ -259,7 +260,8 @@ def test_health_sees_a_full_disk_and_a_damaged_file(tmp_path: Path, monkeypatch:
             patch.setattr(shutil, "disk_usage", lambda _: nearly)
             assert database.trouble() == "the disk is full"
         with PhiStore(database) as store:
-            store.add_all([release(n, n, [Cylinder(10, 5, 0, 0, 10)]) for n in range(1, 60)], 0)
+            for n in range(1, 60):
+                store.add(release(n, n, [Cylinder(10, 5, 0, 0, 10)]), 0)
     content = file.read_bytes()
     file.write_bytes(content[: len(content) * 2 // 3] + bytes(4096) + content[len(content) * 2 // 3 + 4096 :])
     with Database(file) as database:

@@ -34,9 +34,7 @@ SHARP = Blur(radius_m=72, gap_min=6)  # so that circles are almost where they sh
 
 
 def member_of(trip: list[Point], size: Blur = SHARP, key: object = 0) -> Participant:
-    return Participant(
-        user="", signing_seed=seed("sign"), device_key=seed("device", key), points=trip, blur=size, k=2
-    )
+    return Participant(device_key=seed("device", key), points=trip, blur=size, k=2)
 
 
 def asked(member: Participant, rules: Terms, draw: object = 0) -> tuple[Questions, list[Query]]:

@@ -225,8 +225,6 @@ def test_the_strongest_rule_holds(places: list[tuple[int, int, str]], where: lis
 def test_a_participant_blurs_each_point_by_its_own_rule_and_fakes_look_alike(tmp_path: Path) -> None:
     applied = apply(profile_of(GOOD, tmp_path), weeks())
     her = Participant(
-        user="she",
-        signing_seed=seed("sign"),
         device_key=seed("device"),
         points=applied.points,
         blur=Blur(radius_m=500, gap_min=30),
@@ -241,15 +239,7 @@ def test_a_participant_blurs_each_point_by_its_own_rule_and_fakes_look_alike(tmp
     share = sum(point.radius_m == 3000 for point in fakes) / len(fakes)
     assert abs(share - 6 / 30) < 0.12  # 120 draws, over 3 standard deviations
     with pytest.raises(MisuseError, match="one for each"):
-        Participant(
-            user="she",
-            signing_seed=seed("sign"),
-            device_key=bytes(32),
-            points=her.points,
-            blur=her.blur,
-            blurs=her.blurs[1:],
-            k=3,
-        )
+        Participant(device_key=bytes(32), points=her.points, blur=her.blur, blurs=her.blurs[1:], k=3)
 
 
 def test_each_rule_says_what_it_met_and_what_it_does(tmp_path: Path) -> None:

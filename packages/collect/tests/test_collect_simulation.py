@@ -93,13 +93,9 @@ def test_counts_in_memory_are_those_of_the_database(
             stored.add(person, own)
             if person == 0:  # who asks is not among the others
                 continue
-            store.add_all(
-                [
-                    Release(bytes([person, n] * 8), bytes([person] * 16), bytes(32), tuple(record))
-                    for n, record in enumerate(own)
-                ],
-                0,
-            )
+            for n, record in enumerate(own):
+                one = Release(bytes([person, n] * 8), bytes([person] * 16), bytes(32), tuple(record))
+                store.add(one, 0)
         counts = [store.count([asked[i], asked[j]], setting.thresholds, 1) for i, j in pairs]
     assert stored.counts(0, [(asked, pairs)], setting, Run(threads=1)) == [counts]
 

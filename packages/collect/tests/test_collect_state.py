@@ -153,7 +153,7 @@ def test_her_past_is_known_to_every_state_of_her_account(tmp_path: Path) -> None
 
 def test_what_she_released_from_another_state_is_no_crowd_of_hers() -> None:
     member = Participant(
-        user="me", signing_seed=seed("sign"), device_key=seed("device"), points=WAY, k=1,
+        device_key=seed("device"), points=WAY, k=1,
         blur=Blur(radius_m=500, gap_min=30), sent=[(POINTS, 5)],
         elsewhere=[(POINTS, 5), (POINTS[:2], 6), (POINTS, 9)],
     )  # fmt: skip

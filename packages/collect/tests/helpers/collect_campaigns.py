@@ -18,7 +18,7 @@ from nacl.bindings import crypto_sign_seed_keypair
 from pydantic import ValidationError
 
 from collect_oracles import claim_key, decode_points
-from in_process import ClaimsInMemory, Collector, Network, Outcome, run_collection
+from in_process import ClaimsInMemory, Collector, Network, Outcome, Person, run_collection
 from mix_runs import LAST_MIXES_NOTHING, LIMIT_S, PROVEN, SMALL, Withhold, build, records_of, seed, session_of
 from shoal_collect.crypto import envelope
 from shoal_collect.crypto.chance import Chance
@@ -41,7 +41,6 @@ from shoal_collect.matching.subtrajectories import PublicPlaces
 from shoal_collect.mix.member import AbortedRun, Member, OpenedRecords
 from shoal_collect.mix.messages import Confession, Hop, Key, Kind, Opening, Vote, decode_list, open_frame
 from shoal_collect.roles.authority import claim, receipt
-from shoal_collect.roles.participant import Participant
 from shoal_collect.roles.terms import Terms
 from shoal_collect.roles.wire import bundles, read_answer, unbundle
 from shoal_collect.storage.phi import PhiStore
@@ -202,10 +201,10 @@ PLACES: Final = PublicPlaces(
 )
 
 
-def people(n: int) -> list[Participant]:
+def people(n: int) -> list[Person]:
     """All on one way at one time."""
     return [
-        Participant(
+        Person(
             user=f"user {i}",
             signing_seed=seed("identity", i),
             device_key=seed("device", i),
@@ -234,7 +233,9 @@ def whole_round(number: int) -> str:
         chance = Chance(seed("round", number))
         with PhiStore(draw_bytes=chance.take) as store:
             collector = Collector(store, seed("collector"))
-            authority = ClaimsInMemory(envelope.draw_secret(chance), frozenset({collector.public_key}))
+            authority = ClaimsInMemory(
+                envelope.draw_secret(chance), frozenset({verify_key(collector.signing_seed)})
+            )
             outcomes = [
                 run_collection(
                     everybody, [collector], authority, PLACES, chance, day=day, rules=RULES, network=network
@@ -249,7 +250,7 @@ def whole_round(number: int) -> str:
 
 
 def _judge(
-    everybody: Sequence[Participant],
+    everybody: Sequence[Person],
     outcomes: Sequence[Outcome],
     store: PhiStore,
     authority: ClaimsInMemory,
@@ -329,7 +330,7 @@ def parsers() -> dict[str, tuple[Callable[[bytes], Any], bytes]]:
         Collector(PhiStore(), seed("collector")),
     )
     secret, owner = envelope.draw_secret(chance), seed("owner")
-    authority = ClaimsInMemory(secret, frozenset({collector.public_key}))
+    authority = ClaimsInMemory(secret, frozenset({verify_key(collector.signing_seed)}))
     given = receipt(collector.signing_seed, "ab" * 16, bytes(crypto_sign_seed_keypair(owner)[0]))
     letter = Correspondence(seed(1), session.identities, 0, seed("identity", 0)).seal(1, b"text")
     reader = Correspondence(seed(1), session.identities, 1, seed("identity", 1))
@@ -350,7 +351,7 @@ def parsers() -> dict[str, tuple[Callable[[bytes], Any], bytes]]:
         ),
         "claim": (authority.take, claim(given, "alice", owner, authority.public_key, chance)),
         "answer": (
-            lambda data: read_answer(collector.public_key, query, data),
+            lambda data: read_answer(verify_key(collector.signing_seed), query, data),
             collector.answer(b"someone", query, 1),
         ),
         "letter": (reader.open, letter),

@@ -27,6 +27,14 @@ from shoal_collect.server import mailbox as service
 SERVER: Final = b"server"
 
 
+@dataclass(kw_only=True)
+class Person(Participant):
+    """With her name at the authority and her key in the round."""
+
+    user: str
+    signing_seed: bytes
+
+
 class ClaimsInMemory(Authority):
     """An authority with its register."""
 
@@ -121,7 +129,7 @@ class _Run:
 
     def step(self, waiting: Sequence[int]) -> None:
         """A message arrives, or a time limit passes."""
-        limit_s = min(self._machines[place].deadline_s for place in waiting)
+        limit_s = min(self._machines[place]._deadline_s for place in waiting)
         if self._on_the_way and self._on_the_way[0][0] <= limit_s:
             arrives_s, _, place, frame = heapq.heappop(self._on_the_way)
             self._network.now_s = max(self._network.now_s, arrives_s)
@@ -178,7 +186,7 @@ class Outcome:
 
 
 def run_collection(
-    participants: Sequence[Participant],
+    participants: Sequence[Person],
     collectors: Sequence[Collector],
     authority: ClaimsInMemory,
     prior: PublicPlaces,
@@ -288,7 +296,7 @@ def form_groups(
 
 
 def mix(
-    members: Sequence[Participant],
+    members: Sequence[Person],
     records: Sequence[list[bytes]],
     name: bytes,
     rules: Terms,
@@ -312,7 +320,7 @@ def mix(
 
 def submit(
     records: Sequence[bytes],
-    members: Sequence[Participant],
+    members: Sequence[Person],
     collectors: Sequence[Collector],
     day: int,
     network: Network,
@@ -338,7 +346,7 @@ def submit(
                 continue
             answer = require_agreement(
                 [
-                    read_answer(collector.public_key, record, reply)
+                    read_answer(verify_key(collector.signing_seed), record, reply)
                     for collector, reply in zip(collectors, replies, strict=True)
                 ]
             )
@@ -356,7 +364,7 @@ def submit(
 
 def submit_releases(
     records: Sequence[bytes],
-    members: Sequence[Participant],
+    members: Sequence[Person],
     collectors: Sequence[Collector],
     day: int,
     network: Network,

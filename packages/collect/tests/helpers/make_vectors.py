@@ -269,7 +269,7 @@ def records() -> None:
     with PhiStore() as store:
         collector = Collector(store, seed("collector"))
         answer, later = collector.answer(b"someone", good, 1), collector.answer(b"someone", good, 2)
-        own = collector.public_key.hex()
+        own = verify_key(collector.signing_seed).hex()
     another = encode_query(Query(b"x" * 16, (Cylinder(5, 5, 1, 1, 1), Cylinder(9, 5, 1, 1, 1))))
     bad("answer_to_another_question", "bad-answer", "answers", another, answer, collector=own)
     bad("answers_that_differ", "bad-answer", "answers", good, answer, later, collector=own)

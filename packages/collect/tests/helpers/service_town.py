@@ -81,8 +81,6 @@ def own_round_for(
     credentials: Mapping[str, Entry] | None = None,
 ) -> ParticipantRound:
     member = Participant(
-        user=device.user,
-        signing_seed=device.signing_seed,
         device_key=device.device_key,
         points=points,
         blur=Blur(radius_m=500, gap_min=30),

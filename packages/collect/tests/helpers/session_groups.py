@@ -57,7 +57,7 @@ class SessionGroup:
             GroupSession(
                 MemberGroup(self.channel, self.identities, place, terms),
                 seeds[place],
-                self.collector.public_key,
+                verify_key(self.collector.signing_seed),
                 self.questions(place),
                 Chance(seed("chance", name, place)),
                 0.0,

@@ -98,7 +98,7 @@ def _letters(vector: Vector) -> bytes:
     reader = Correspondence(
         bytes.fromhex(vector["name"]), identities, me, bytes.fromhex(vector["signing_seed"])
     )
-    return b"".join(reader.open(letter).text for letter in raw(vector["bytes"]))
+    return b"".join(reader.open(letter) for letter in raw(vector["bytes"]))
 
 
 def _claims(vector: Vector) -> None:

@@ -6,7 +6,6 @@ letter opens once, in its turn, for its receiver.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from cryptography.exceptions import InvalidTag
@@ -29,15 +28,6 @@ _HEAD_BYTES: Final = _PLACES_AT + 2 + _COUNTER_BYTES
 _HPKE: Final = Suite(KEM.X25519, KDF.HKDF_SHA256, AEAD.CHACHA20_POLY1305)
 OVERHEAD_BYTES: Final = _HEAD_BYTES + 32 + SIGNATURE_BYTES + 16  # a fresh key, and the tag of the cipher
 _PURPOSE: Final = b"letter"
-
-
-@dataclass(frozen=True)
-class Letter:
-    """Sender, number between the two, and text."""
-
-    sender: int
-    number: int
-    text: bytes
 
 
 class Correspondence:
@@ -78,8 +68,8 @@ class Correspondence:
         self._sent[receiver] += 1
         return head + _HPKE.encrypt(signed + text, key, info=head)
 
-    def open(self, letter: bytes) -> Letter:
-        """Once and in its turn; else PeerError, and nothing changes."""
+    def open(self, letter: bytes) -> bytes:
+        """The text, once and in its turn; else PeerError, and nothing changes."""
         name, sender, receiver, number = address(letter)
         if name != self.name:
             raise PeerError("wrong-session", "a letter of another session")
@@ -104,7 +94,7 @@ class Correspondence:
                 f"letter {number} of member {sender}, where {self._received[sender]} comes next",
             )
         self._received[sender] += 1
-        return Letter(sender, number, text)
+        return text
 
     def _signed_text(self, head: bytes) -> bytes:
         """The keys too: places in a group mean nothing without them."""

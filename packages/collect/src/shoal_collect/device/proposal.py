@@ -128,8 +128,6 @@ def prepare(connection: Connection, movement: Movement, profile: Profile) -> Pla
         )
     device = connection.state.device
     member = Participant(
-        user=device.user,
-        signing_seed=device.signing_seed,
         device_key=device.device_key,
         points=applied.points,
         blur=applied.blurs[0],

@@ -316,11 +316,6 @@ class Member:
         awaited = AWAITED.get(self._state)
         return frozenset() if awaited is None else self._received.silent(awaited) or self._received.overdue()
 
-    @property
-    def deadline_s(self) -> float:
-        """``tick`` has no effect before."""
-        return self._deadline_s
-
     # the content of messages; a cheater in the tests overrides these
 
     def _make_key(self) -> bytes:

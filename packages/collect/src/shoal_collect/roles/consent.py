@@ -184,4 +184,5 @@ def describe_roster(group: MemberGroup) -> str:
     drawn = f"your group of {len(group.identities)} was drawn from a roster of {group.n_roster}"
     if group.terms.registrar is None:
         return f"{drawn} names; nobody knows how many people they are"
-    return f"{drawn} people, with {counted(group.n_tokens, 'different token')} of the registrar"
+    # every identity has a token of its own, and a token has one identity
+    return f"{drawn} people, with {counted(group.n_roster, 'different token')} of the registrar"

@@ -166,7 +166,7 @@ class GroupSession:
         for number, letter in wire.unpack(batch):
             self.after = max(self.after, number)
             try:
-                text = self._letters.open(letter).text
+                text = self._letters.open(letter)
             except PeerError:
                 # of another round, a copy, or damaged; the time limit handles a missing letter
                 continue

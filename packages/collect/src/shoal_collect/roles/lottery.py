@@ -194,8 +194,7 @@ _PHASES: Final[Mapping[str, Event]] = {
 class MemberGroup:
     """A member's group, with the place ``me``.
 
-    ``channel``: under which members write. ``n_roster``, ``n_tokens``: people on the roster, and different
-    tokens: 0 without a registrar.
+    ``channel``: under which members write. ``n_roster``: people on the roster.
     """
 
     channel: bytes
@@ -203,7 +202,6 @@ class MemberGroup:
     me: int
     terms: Terms
     n_roster: int = 0
-    n_tokens: int = 0
 
 
 class NoGroup(Exception):  # noqa: N818  (no error: the lottery came out so)
@@ -381,9 +379,8 @@ class LotteryPart:
         if mine is None:
             return Event.LEFT_OVER
         channel = channel_name(view.terms.join_text(view.name), lottery.seed, mine)
-        n = len(lottery.identities)  # every identity has a token of its own, and a token has one identity
-        n_tokens = n if self._terms.registrar is not None else 0
-        self.group = MemberGroup(channel, mine, mine.index(self._me), self._terms, n, n_tokens)
+        n_roster = len(lottery.identities)
+        self.group = MemberGroup(channel, mine, mine.index(self._me), self._terms, n_roster)
         return Event.DRAWN
 
     def _end(self, _: View) -> list[Call]:

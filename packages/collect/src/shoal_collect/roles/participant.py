@@ -30,14 +30,11 @@ from shoal_collect.roles.wire import Answer
 class Participant:
     """A person's points, wishes, and earlier releases.
 
-    ``user``: the name at the authority. ``signing_seed``, ``device_key``: 32 secret bytes each; the second
-    draws circles. ``k``: how many others must share each release, 0 (no crowd) to 15. ``sent``: earlier
-    releases with days since 1970, subtracted from counts. ``blurs``: one per point, if they vary.
-    ``elsewhere``: releases under other keys; each counts as another person.
+    ``device_key``: 32 secret bytes that draw circles. ``k``: how many others must share each release, 0 (no
+    crowd) to 15. ``sent``: earlier releases with days since 1970, subtracted from counts. ``blurs``: one per
+    point, if they vary. ``elsewhere``: releases under other keys; each counts as another person.
     """
 
-    user: str
-    signing_seed: bytes
     device_key: bytes
     points: Sequence[Point]
     blur: Blur

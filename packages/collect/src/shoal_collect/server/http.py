@@ -261,10 +261,6 @@ class Server:
             require_digest(body, digest)
             yield sender, body
 
-    def count_questions(self, answers: bytes) -> None:
-        """Of signed answers."""
-        self.watch.count_questions(len(answers) // wire.ANSWER_BYTES, wire.count_withheld(answers))
-
     def sender_of(self, request: Request, digest: bytes) -> bytes:
         """The signer of a request with this digest."""
         header, target = request.headers.get("Authorization"), target_of(request)

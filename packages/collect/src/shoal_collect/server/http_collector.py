@@ -176,7 +176,7 @@ def _add_groups(server: Server, mailbox: Mailbox, news: News) -> None:
     async def ask(request: Request) -> Any:
         async with records(request) as brought:
             answers = await server.pools.counting(mailbox.ask, *brought, server.clock())
-        server.count_questions(answers)
+        server.watch.count_questions(answers)
         return answers
 
     async def deliver(request: Request) -> Any:

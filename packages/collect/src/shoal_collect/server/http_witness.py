@@ -158,7 +158,7 @@ def witness_application(
         async with server.read_large(request, lambda who: witness.longest_batch(who, group)) as sent:
             sender, body = sent
             answers = await server.pools.counting(witness.ask, sender, group, body, snapshot)
-        server.count_questions(answers)
+        server.watch.count_questions(answers)
         return answers
 
     server.add_public("/v1/about", about)

@@ -39,11 +39,6 @@ class Collector:
     scope_of: Callable[[Release], bytes] = lambda _: b""
     least_count: int = 0
 
-    @property
-    def public_key(self) -> bytes:
-        """Checks answers and receipts."""
-        return verify_key(self.signing_seed)
-
     def people(self, record: bytes, today: int) -> int:
         """The people to answer: between threshold and cap."""
         points = decode_query(record).points

@@ -13,6 +13,8 @@ from prometheus_client import CollectorRegistry, Counter, Histogram, disable_cre
 from prometheus_client.core import GaugeMetricFamily, Metric
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from shoal_collect.roles.wire import ANSWER_BYTES, count_withheld
+
 _BUCKETS_S: Final = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1.0, 5.0)
 
 disable_created_metrics()  # type: ignore[no-untyped-call]  # the library has no types
@@ -39,8 +41,9 @@ class Watch:
                 self._counters[name] = Counter(f"shoal_{name}", f"Count of {name}.", registry=self.registry)
         self._counters[name].inc(n)
 
-    def count_questions(self, n: int, withheld: int) -> None:
-        """Also of answers that were withheld, which are logged."""
+    def count_questions(self, answers: bytes) -> None:
+        """Of signed answers; those that were withheld are logged."""
+        n, withheld = len(answers) // ANSWER_BYTES, count_withheld(answers)
         self.add("phi_queries", n)
         self.add("withheld_answers", withheld)
         if withheld and not self._quiet:

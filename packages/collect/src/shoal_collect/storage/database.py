@@ -68,8 +68,6 @@ AUTHORITY: Final = Schema("authority", 24)
 class _Connection(Protocol):
     def execute(self, statement: Any, values: Any = ..., /) -> Any: ...
 
-    def cursor(self) -> Any: ...
-
     def close(self) -> None: ...
 
 
@@ -132,11 +130,6 @@ class Database(AbstractContextManager["Database"]):
         """Change rows; return how many."""
         return int(self._run(statement, values).rowcount)
 
-    def change_all(self, statement: str, values: Sequence[Sequence[Any]]) -> None:
-        """Once per row of values."""
-        if values:
-            self._run(statement, values, many=True)
-
     def trouble(self) -> str:
         """Why the database cannot be read and written, if so.
 
@@ -185,11 +178,9 @@ class Database(AbstractContextManager["Database"]):
             with suppress(Exception):  # there is nothing to lose
                 self._run("ROLLBACK", ())
 
-    def _run(self, statement: str, values: Sequence[Any], *, many: bool = False) -> Any:
+    def _run(self, statement: str, values: Sequence[Any]) -> Any:
         connection, text = self._connection(), statement.replace("?", "%s") if self.postgres else statement
         try:
-            if many:
-                return connection.cursor().executemany(text, values)
             return connection.execute(text, values)
         except Exception as error:
             # each driver has errors of its own; all but a lost connection are raised as they are

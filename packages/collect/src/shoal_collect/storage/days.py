@@ -72,8 +72,8 @@ class ClosedDays:
         row = (closed.day, closed.n, closed.added, closed.gone, closed.state)
         self._db.change("INSERT INTO closed_day VALUES (?, ?, ?, ?, ?)", row)
         for kind, leaves in ((_ADDED, added), (_GONE, gone)):
-            rows = [(closed.day, kind, digest) for digest in leaves]
-            self._db.change_all("INSERT INTO leaf VALUES (?, ?, ?)", rows)
+            for digest in leaves:
+                self._db.change("INSERT INTO leaf VALUES (?, ?, ?)", (closed.day, kind, digest))
 
     def _last(self) -> ClosedDay | None:
         return next(iter(self._closed("ORDER BY day DESC LIMIT 1")), None)

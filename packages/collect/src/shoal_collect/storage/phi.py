@@ -6,7 +6,7 @@ of the sphere, so that poles and the antimeridian need no special case; every ca
 
 import math
 import secrets
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Final
@@ -82,11 +82,6 @@ class PhiStore(AbstractContextManager["PhiStore"]):
     def take_over(self, release: Release, day: int, scope: bytes, identifier: str) -> None:
         """Store another collector's release, inside a transaction."""
         self._add(release, day, scope, identifier)
-
-    def add_all(self, releases: Iterable[Release], day: int) -> list[str]:
-        """Store all, with lasting tags, or none."""
-        with self.database.transaction():
-            return [self._add(release, day, b"") for release in releases]
 
     def _add(self, release: Release, day: int, scope: bytes, identifier: str | None = None) -> str:
         if not self._is_stored(release):
