@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 import pytest
+from gmpy2 import mpz
 
 from red_team_oracle import question
 from service_town import (
@@ -22,6 +23,7 @@ from service_town import (
     vouched,
 )
 from shoal.errors import InputError
+from shoal_collect.crypto.blind_signatures import SignKey, VerifyKey
 from shoal_collect.crypto.chance import Chance
 from shoal_collect.crypto.signatures import verify_key
 from shoal_collect.device.http_client import RemoteServer
@@ -31,6 +33,7 @@ from shoal_collect.matching.cylinders import Cylinder
 from shoal_collect.matching.records import Query, Release, encode_query, encode_release
 from shoal_collect.matching.similarity import Scoping
 from shoal_collect.roles.admission import (
+    MOST_AREAS,
     Entry,
     Purpose,
     TokenRequest,
@@ -279,6 +282,26 @@ def test_an_account_gets_one_credential_of_an_area_and_period(office: Office) ->
             office.registrar.sign(Purpose(COLLECTOR, days, period, area), account, (5).to_bytes(384), START_S)
     with pytest.raises(PeerError, match="not admitted"):
         office.registrar.key_of(replace(here, area="50-1-1"), seed("stranger"), START_S)
+
+
+def test_one_person_does_not_keep_the_registrar_from_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each invented area was half a second of work: 60 requests at once kept others waiting for a minute."""
+    own, period = Office("busy"), TODAY // 365
+    people = [verify_key(seed("account", number)) for number in range(2)]
+    for code, person in zip(CODES, people, strict=False):
+        own.registrar.admit(person, code)
+    monkeypatch.setattr(
+        "shoal_collect.server.registrar.draw_key", lambda _: SignKey(VerifyKey(mpz(15)), mpz(1))
+    )
+    monkeypatch.setattr("shoal_collect.server.registrar.prove_key", lambda _: b"")
+
+    def asks(person: bytes, area: int) -> int:
+        return len(own.registrar.key_of(Purpose(COLLECTOR, 365, period, f"50-{area}-1"), person, START_S))
+
+    served = {asks(people[0], area) for area in range(2 * MOST_AREAS)}
+    with pytest.raises(PeerError, match="too-many"):
+        asks(people[0], 1_000)
+    assert {asks(people[0], 5), asks(people[1], 1_000)} == served, "what is known costs nothing"
 
 
 def test_accomplices_who_break_their_round_off_do_not_ask_again(office: Office) -> None:

@@ -6,6 +6,7 @@ the collector.
 
 import re
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
@@ -16,7 +17,7 @@ from shoal_collect.crypto.chance import Chance
 from shoal_collect.crypto.hashing import hash_of
 from shoal_collect.crypto.signatures import signature, verify_key
 from shoal_collect.faults import PeerError
-from shoal_collect.roles.admission import TOKEN_KEY, Purpose, period_at
+from shoal_collect.roles.admission import MOST_AREAS, TOKEN_KEY, Purpose, period_at
 from shoal_collect.roles.wire import SKEW_S, body_digest
 from shoal_collect.server.http import Server, read_name, read_number
 from shoal_collect.storage.database import Database, may_delete
@@ -73,6 +74,7 @@ class RegisterBook:
 
 CODE_BYTES: Final = 16
 _KEPT_KEYS: Final = 256
+_MOST_DRAWN: Final = 2 * MOST_AREAS  # for one person and collector; each takes half a second
 _AREA: Final = re.compile(r"[1-9][0-9]{0,3}(-[0-9]{1,5}){2}")
 _LEAST_DAYS, _MOST_DAYS = 365, 36_500  # of a contributor's period, as in the terms of rounds
 _SECOND_ROUND: Final = "this account has its token of this period already, for another key"
@@ -100,6 +102,7 @@ class Registrar:
         self._register, self._seed, self.collector_keys, self.days = register, seed, collector_keys, days
         self.signing_seed = signing_seed or signing_seed_of(seed)
         self._keys: dict[Purpose, tuple[SignKey, bytes]] = {}
+        self._drawn = Counter[tuple[bytes, bytes]]()  # keys of areas, by person and collector
 
     @property
     def public_key(self) -> bytes:
@@ -119,7 +122,7 @@ class Registrar:
         self._require_open(purpose, now_s)
         if purpose.area:
             self._require_admitted(person)
-        return self._key(purpose)[1]
+        return self._key(purpose, person)[1]
 
     def sign(self, purpose: Purpose, person: bytes, blinded: bytes, now_s: float) -> bytes:
         """Sign a blinded key, once for each account and purpose; a repetition gets the same answer.
@@ -129,7 +132,9 @@ class Registrar:
         """
         self._require_open(purpose, now_s)
         self._require_admitted(person)
-        signed = blind_sign(self._key(purpose)[0], blinded)  # a request that cannot be signed leaves no row
+        signed = blind_sign(
+            self._key(purpose, person)[0], blinded
+        )  # a request that cannot be signed leaves no row
         if not self._register.issue(purpose, person, body_digest(blinded), now_s):
             raise PeerError("duplicate", _SECOND_KEY if purpose.area else _SECOND_ROUND)
         return signed
@@ -155,9 +160,12 @@ class Registrar:
         if purpose.period not in {token * self.days // purpose.days for token in now}:
             raise PeerError("too-late", "a period that is over, or that has not begun")
 
-    def _key(self, purpose: Purpose) -> tuple[SignKey, bytes]:
+    def _key(self, purpose: Purpose, person: bytes) -> tuple[SignKey, bytes]:
         """They follow from the registrar's seed."""
         if purpose not in self._keys:
+            self._drawn[person, purpose.collector_key] += bool(purpose.area)
+            if self._drawn[person, purpose.collector_key] > _MOST_DRAWN:
+                raise PeerError("too-many", "credentials of more areas than a collection has")
             key = draw_key(Chance(hash_of(b"shoal token", purpose.text, key=self._seed)))
             modulus = key.public.to_bytes()
             signed = signature(self.signing_seed, TOKEN_KEY, purpose.text + modulus)
