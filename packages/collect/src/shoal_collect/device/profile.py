@@ -226,13 +226,12 @@ class Fate:
 class Applied:
     """A profile applied to a person's points.
 
-    ``original``: her points. ``fates``: the outcome for each of them. ``circles``: the circles of the rules.
-    ``not_found``: "home" or "work", when there is a rule but no such place was found.
+    ``original``: her points. ``fates``: the outcome for each of them. ``not_found``: "home" or "work", when
+    there is a rule but no such place was found.
     """
 
     original: tuple[Point, ...]
     fates: tuple[Fate, ...]
-    circles: tuple[Circle, ...]
     not_found: tuple[str, ...]
 
     @property
@@ -304,7 +303,7 @@ def apply(profile: Profile, points: Sequence[Point]) -> Applied:
     ]
     rules.sort(key=lambda one: not one[1].drop)  # those that leave out first
     fates = tuple(_fate(point, rules, profile.blur) for point in points)
-    return Applied(tuple(points), fates, tuple(circle for circle, _ in rules), tuple(not_found))
+    return Applied(tuple(points), fates, tuple(not_found))
 
 
 def _fate(point: Point, rules: Sequence[tuple[Circle, Handling]], blur: Blurring) -> Fate:

@@ -118,7 +118,6 @@ def prepare(connection: Connection, movement: Movement, profile: Profile) -> Pla
     applied = Applied(
         tuple(movement.points[row] for row in used),
         tuple(everything.fates[row] for row in used),
-        everything.circles,
         everything.not_found,
     )
     if len(applied.points) < 2:
