@@ -296,20 +296,26 @@ def test_two_processes_cannot_both_spend_a_token(office: Office, tmp_path: Path)
     assert sorted(ended) == ["duplicate", "joined"]
 
 
-def test_who_got_no_group_uses_her_token_again(office: Office, database: Database) -> None:
-    """After a round that failed, and when a restart left her out; after a group it is spent."""
-    town = town_of(office, database, 4)
-    town.tamper = lambda number, call: None if number == 3 and call.target.endswith("/commits") else call
-    while town.own_rounds[0].group is None:  # no need to mix
-        assert town.now_s < START_S + 1000
-        changed = [town.step(number) for number in range(4)]
-        town.now_s += 0 if any(changed) else 10
+def test_who_got_no_group_uses_her_token_again_unless_she_was_silent(database: Database) -> None:
+    """Three who were silent in turn ended every round, and kept their tokens for the next one."""
+    office = Office("registrar")
+    for number in range(6):
+        office.entry(seed("device", number), CODES[number])
+    town = town_of(office, database, 6)
+
+    def silent_in_turn(number: int, call: Call) -> Call | None:
+        restarts = database.rows("SELECT COALESCE(MAX(restarts), 0) FROM round")[0][0]
+        is_silent = number >= 5 - restarts and call.target.endswith("/commits")
+        return None if is_silent else call
+
+    town.tamper = silent_in_turn
+    assert {number: ending.kind for number, ending in town.run().items()} == dict.fromkeys(range(3), "alone")
     spent = {bytes(row[0]) for row in database.rows("SELECT identity FROM spent")}
-    assert spent == {identity_of(town.own_rounds[i].entry.signing_seed) for i in range(3)}, (
-        "the silent one has hers again"
-    )
+    assert spent == {identity_of(town.own_rounds[i].entry.signing_seed) for i in (3, 4, 5)}
     name = bytes.fromhex(town.rounds.open_round(town.now_s)["round"])
-    assert join(town, name, town.own_rounds[3].entry)["members"] == 1
+    assert join(town, name, town.own_rounds[0].entry)["members"] == 1
+    with pytest.raises(PeerError, match="duplicate: a token that was spent for another round"):
+        join(town, name, town.own_rounds[3].entry)
     town.now_s += 86_400
     again = town.rounds.open_round(town.now_s)
     assert again["terms"]["registrar"]["period"] == PERIOD + 1, "a new period ends the round of the old one"

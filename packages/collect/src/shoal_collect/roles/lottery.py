@@ -106,16 +106,17 @@ class Lottery:
         """None until all have revealed."""
         return shared_seed(self.roster, self.reveals) if len(self.reveals) == len(self.identities) else None
 
+    @property
+    def heard(self) -> tuple[bytes, ...]:
+        """Who has committed, or revealed once all have committed."""
+        said = self.reveals if len(self.commits) == len(self.identities) else self.commits
+        return tuple(identity for identity in self.identities if identity in said)
+
     def without_silent(self) -> "Lottery":
         """The next attempt; PeerError after the second."""
         if self.restarts >= MOST_RESTARTS:
             raise PeerError("too-late", "the lottery has started again twice already; this round is over")
-        heard = self.reveals if len(self.commits) == len(self.identities) else self.commits
-        return Lottery(
-            self.round_name,
-            tuple(identity for identity in self.identities if identity in heard),
-            self.restarts + 1,
-        )
+        return Lottery(self.round_name, self.heard, self.restarts + 1)
 
     def _require_known(self, identity: bytes) -> None:
         if identity not in self.identities:

@@ -79,7 +79,7 @@ _ROWS: dict[tuple[Phase, Event], Step[Phase] | Refusal | Ignored] = {
     (Phase.REVEALING, Event.ALL_REVEALED): Step("_draw_groups", Phase.GROUPED),
     **{(phase, Event.SILENT): Step("_restart", Phase.COMMITTING) for phase in _LOTTERY},
     **{(phase, Event.TOO_FEW): Step("_restart", Phase.FAILED) for phase in _LOTTERY},
-    **{(phase, Event.GIVEN_UP): Step(None, Phase.FAILED) for phase in _LOTTERY},
+    **{(phase, Event.GIVEN_UP): Step("_drop_silent", Phase.FAILED) for phase in _LOTTERY},
     **{(phase, Event.EXPIRED): Step("_forget", Phase.OVER) for phase in (Phase.GROUPED, Phase.FAILED)},
     **{(phase, Event.AGAIN): IGNORED for phase in Phase},
 }
@@ -121,16 +121,15 @@ class Tokens:
             )
 
     def give_back(self, number: int) -> None:
-        """Free the tokens of members without a group, and of a failed round."""
+        """Free the tokens of members without a group, and of a failed round, but for those who were silent.
+
+        Else three who are silent in turn would end every round, for nothing.
+        """
         self._db.change(
             "DELETE FROM spent WHERE round = ? AND identity NOT IN "
-            "(SELECT identity FROM ticket WHERE round = ? AND session IS NOT NULL)",
+            "(SELECT identity FROM ticket WHERE round = ? AND (session IS NOT NULL OR dropped = 1))",
             (number, number),
         )
-
-    def give_back_one(self, number: int, identity: bytes) -> None:
-        """Free the token of a member whom a restart left out."""
-        self._db.change("DELETE FROM spent WHERE round = ? AND identity = ?", (number, identity))
 
     def forget(self, before_period: int) -> None:
         """Delete periods that are over."""
@@ -351,14 +350,16 @@ class Rounds:
         self._db.change(change, (message, one.number, identity))
 
     def _restart(self, one: _Round) -> None:
-        lottery = self._lottery(one)
-        restarted = lottery.without_silent()
+        restarted = self._lottery(one).without_silent()
+        self._drop_silent(one)
         self._db.change("UPDATE round SET restarts = ? WHERE id = ?", (restarted.restarts, one.number))
         self._db.change("UPDATE ticket SET committed = NULL, revealed = NULL WHERE round = ?", (one.number,))
-        for identity in set(lottery.identities) - set(restarted.identities):
+
+    def _drop_silent(self, one: _Round) -> None:
+        lottery = self._lottery(one)
+        for identity in set(lottery.identities) - set(lottery.heard):
             change = "UPDATE ticket SET dropped = 1 WHERE round = ? AND identity = ?"
             self._db.change(change, (one.number, identity))
-            self._tokens.give_back_one(one.number, identity)
 
     def _draw_groups(self, one: _Round) -> None:
         lottery = self._lottery(one)
@@ -452,4 +453,4 @@ def _event_of_silence(lottery: Lottery, enough: int) -> Event:
     """Without silent members; at most twice."""
     if lottery.restarts >= MOST_RESTARTS:
         return Event.GIVEN_UP
-    return Event.SILENT if len(lottery.without_silent().identities) >= enough else Event.TOO_FEW
+    return Event.SILENT if len(lottery.heard) >= enough else Event.TOO_FEW
