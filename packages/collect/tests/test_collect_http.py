@@ -344,9 +344,15 @@ def test_who_is_connected_is_answered_while_there_is_no_room_for_others() -> Non
         assert [asked(one) for one in held] == [b"HTTP/1.1 404"] * 2
 
 
-def test_addresses_of_one_network_are_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever has an address of version 6 has 2^64 of them."""
-    take, came = socket.socket.accept, iter(["2001:db8::1", "2001:db8::2", "2001:db8:0:1::1", "2001:db8::3"])
+@pytest.mark.parametrize(
+    "addresses",
+    [
+        ["2001:db8::1", "2001:db8::2", "2001:db8:0:1::1", "2001:db8::3"],  # who has one has 2^64
+        ["::ffff:192.0.2.1", "::ffff:192.0.2.1", "::ffff:192.0.2.2", "::ffff:192.0.2.1"],
+    ],
+)
+def test_addresses_of_one_network_are_one(monkeypatch: pytest.MonkeyPatch, addresses: list[str]) -> None:
+    take, came = socket.socket.accept, iter(addresses)
     monkeypatch.setattr(socket.socket, "accept", lambda self: (take(self)[0], (next(came), 1, 0, 0)))
     with bounded(of_an_address=2) as where, ExitStack() as stack:
         lines = [stack.enter_context(socket.create_connection(where, timeout=10)) for _ in range(4)]

@@ -41,7 +41,8 @@ class _Door(socket.socket):
 
     def accept(self) -> tuple[socket.socket, Any]:
         connection, address = super().accept()
-        network = ip_address(address[0]).packed[:8]
+        who = ip_address(address[0])
+        network = (getattr(who, "ipv4_mapped", None) or who).packed[:8]
         self._taken = [(of, taken) for of, taken in self._taken if taken.fileno() >= 0]
         n_of_it = sum(of == network for of, _ in self._taken)
         if 0 < self.of_an_address <= n_of_it or self.at_once <= len(self._taken):
