@@ -10,8 +10,8 @@ others being the control group. It plays every attack of the library that suits 
 what each wins at best. A cell that is in the file already is not run again, so that the same command goes on
 after a stop. Each cell is a process of its own, on one thread and with a limit of CPU time; what is found by
 then counts, and what is lacking is noted. Where people are at base stations, readers of boxes are played with
-the list of all stations, too. For ``series`` the data are cut in halves of time, which are
-released with fresh pseudonyms and joined both ways.
+the list of all stations, too; where streets are from a file, with their map. For ``series`` the data are cut
+in halves of time, which are released with fresh pseudonyms and joined both ways.
 
 write: puts the tables into the page, between its marks.
 Research seeds: nothing here is for publication.
@@ -252,6 +252,7 @@ def rows_of(name: str, cell: Cell, data: Prepared, victims: int) -> list[Row]:
         asked = asked_of(release)
         lacking = [*(text for _, text in asked), "series"]
         places = listed(original) if release.kind == "boxes" else None
+        streets = data.streets if release.kind == "boxes" and DATA[name].street_m is None else None
         drawn = [
             attacking.prepare(
                 original,
@@ -259,10 +260,10 @@ def rows_of(name: str, cell: Cell, data: Prepared, victims: int) -> list[Row]:
                 linkage,
                 Randomness.for_research(1),
                 tries=victims,
-                scope=AttackScope(control=control, targets=["release"], places=known),
+                scope=AttackScope(control=control, targets=["release"], places=known, streets=mapped),
                 run=Run(threads=1),
             )
-            for known in dict.fromkeys((None, places))
+            for known, mapped in dict.fromkeys(((None, None), (places, None), (None, streets)))
         ]
         for row, text in asked:
             found += [(row, rate) for one in drawn for rate in wins(one, text)]

@@ -130,7 +130,7 @@ def test_observations_are_read_as_by_brute_force() -> None:
     rng = np.random.default_rng(3)
     n, records = 30, 4
     x, y = np.sort(rng.integers(0, 40, n)), rng.integers(0, 40, n)
-    places = PlaceList(x, y, np.column_stack([x, y, x + 1, y + 1]), np.ones(n), True, np.ones((1, 1)))
+    places = PlaceList(x, y, np.column_stack([x, y, x + 1, y + 1]), np.ones(n), True, *[np.ones((1, 1))] * 2)
     place, record = np.sort(rng.integers(0, n, 200)), rng.integers(0, records, 200)
     starts, shares = rng.integers(0, 90, 200), rng.random(200)
     ends = starts + rng.integers(1, 30, 200)

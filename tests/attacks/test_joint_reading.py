@@ -19,6 +19,7 @@ from shoal.kernels.joint_reading import (
     PlaceList,
     expect_person,
     expect_visits,
+    follow_sides,
     guess_in_record,
     guess_of_person,
     places_in_boxes,
@@ -39,7 +40,13 @@ pytestmark = pytest.mark.kernels
 def listed(cells: list[tuple[int, int]]) -> PlaceList:
     xy = np.array(sorted(cells), dtype=np.int64)
     return PlaceList(
-        xy[:, 0].copy(), xy[:, 1].copy(), np.hstack([xy, xy + 1]), np.ones(len(xy)), True, np.ones((1, 1))
+        xy[:, 0].copy(),
+        xy[:, 1].copy(),
+        np.hstack([xy, xy + 1]),
+        np.ones(len(xy)),
+        True,
+        np.ones((1, 1)),
+        np.ones((1, 1)),
     )
 
 
@@ -226,6 +233,42 @@ def test_a_corner_whose_sides_move_as_one_body_would_is_likelier_to_hold_somebod
     assert weights == pytest.approx(expected)
 
 
+@given(seed=st.integers(0, 10_000))
+def test_sides_are_followed_through_slots_as_all_ways_say(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    places = listed(list(product(range(4), range(4))))
+    places = places._replace(busyness=rng.uniform(0.1, 3, 16), along=rng.uniform(0, 0.6, (5, 5)))
+    low = rng.integers(0, 2, (3, 2))
+    boxes = np.column_stack([np.arange(3), np.arange(1, 4), low, low + rng.integers(2, 4, (3, 2))])
+    boxes[2, :2] += rng.integers(0, 2)  # sometimes the last box is after a gap
+    contents, touched = places_in_boxes(boxes, places, 1), rng.integers(0, 16, 3)
+    expected, named = np.empty(len(contents.places)), np.empty((2, 0), dtype=np.int64)
+    read_record(contents, touched, 3, places.busyness, expected, named, 0)
+    nowhere, of_box = np.ones(len(expected)), np.repeat(np.arange(3), np.diff(contents.offsets))
+    for side, along in enumerate((places.y, places.x, places.y, places.x)):
+        at_side = (contents.sides & ~touched[of_box] & (1 << side) > 0) & (expected > 0)
+        rows = [np.flatnonzero(at_side & (of_box == b)) for b in range(3)]
+        shares = expected / [expected[rows[b]].sum() or 1 for b in of_box]
+        told = np.zeros(len(expected))
+        for way in product(*(own.tolist() or [-1] for own in rows)):  # -1 = nobody needs to explain it
+            weight = 1.0
+            for b, row in enumerate(way):
+                if row < 0:
+                    continue
+                weight *= shares[row]
+                if b and way[b - 1] >= 0 and boxes[b, 0] == boxes[b - 1, 1]:
+                    moved = abs(boxes[b, 2 + side] - boxes[b - 1, 2 + side])
+                    away = abs(along[contents.places[row]] - along[contents.places[way[b - 1]]])
+                    length = boxes[b, 5 - side % 2] - boxes[b, 3 - side % 2]
+                    same = places.along[moved, away] if away < 4 else 0
+                    weight *= 1 + same * length / len(rows[b]) / shares[row]
+            for row in way:
+                told[row] += weight * (row >= 0)
+        sums = [told[rows[b]].sum() or 1 for b in of_box]
+        nowhere *= 1 - np.where(at_side, told / sums, 0)
+    assert follow_sides(boxes, contents, touched, 3, places) == pytest.approx(1 - nowhere)
+
+
 def walkers(crowds: int, minutes: int, rng: np.random.Generator) -> Integers:
     """Cells [crowds, minutes, 5, 2] of people who stand still for a while, or walk on straight ways."""
     places = np.empty((crowds, minutes, 5, 2), dtype=np.int64)
@@ -246,7 +289,7 @@ def test_readers_of_boxes_of_every_minute_use_how_bodies_move() -> None:
     slots = np.broadcast_to(np.arange(minutes)[:, None], (crowds, minutes, 1))
     boxes = np.concatenate([slots, slots + 1, true.min(axis=2), true.max(axis=2) + 1], axis=2)
     target = BoxTarget.of_boxes(np.arange(0, crowds * minutes + 1, minutes), boxes.reshape(-1, 6), Grid())
-    motion = motion_of(target)
+    motion, _ = motion_of(target)
     assert motion[1, 1] > motion[0, 0] > 1 > motion[0, 5]  # nobody goes farther than two cells on an axis
     cells, use = _corners(target, fewest=1)
     places = listed([(x, y) for x, y in cells.tolist()])._replace(busyness=use)
@@ -274,10 +317,10 @@ def test_who_knows_one_person_leaves_the_corners_that_this_one_may_move() -> Non
 def test_few_steps_tell_no_motion() -> None:
     boxes = np.array([[t, t + 1, 0, 0, 5, 5] for t in range(1001)])
     apart = np.array([[9 * t, 9 * t + 1, 0, 0, 5, 5] for t in range(1000, 10_001)])
-    assert motion_of(BoxTarget.of_boxes(np.array([0, 1001]), boxes, Grid())).shape == (33, 33)
-    assert motion_of(BoxTarget.of_boxes(np.array([0, 1000]), boxes[:-1], Grid())).tolist() == [[1.0]]
+    assert motion_of(BoxTarget.of_boxes(np.array([0, 1001]), boxes, Grid()))[0].shape == (33, 33)
+    assert motion_of(BoxTarget.of_boxes(np.array([0, 1000]), boxes[:-1], Grid()))[0].tolist() == [[1.0]]
     most_apart = BoxTarget.of_boxes(np.array([0, 10_002]), np.concatenate([boxes, apart]), Grid())
-    assert motion_of(most_apart).tolist() == [[1.0]]
+    assert motion_of(most_apart)[0].tolist() == [[1.0]]
 
 
 def test_who_knows_that_there_is_one_place_learns_nothing_from_boxes() -> None:

@@ -104,6 +104,28 @@ def test_swap_locations_from_file_to_judged_release(shoal: Shoal, tmp_path: Path
     assert "l2-origin.parquet exists" in again.err
 
 
+def test_readers_of_boxes_know_the_streets(shoal: Shoal, tmp_path: Path, streets: tuple[str, ...]) -> None:
+    raw, folder, linkage = (
+        written(drivers(12), tmp_path / "raw.parquet"),
+        tmp_path / "release",
+        tmp_path / "linkage.parquet",
+    )
+    made = shoal(
+        *("anonymize", raw, "--k", 2, "--crs", "local", "--output", folder),
+        *("--linkage", linkage, "--risk-tries", 0, "--quiet"),
+    )
+    assert made.code == 0, made.err
+    asked = ("attack", raw, folder, "--linkage", linkage, "--knowledge", "downcoding", "--json", "--quiet")
+    alone, mapped = (
+        {rate["knowledge"] for rate in json.loads(shoal(*asked, *known).out)["rates"]}
+        for known in ((), streets)
+    )
+    assert alone == {"the release alone"}
+    assert mapped == {"the release and a map of the streets"}
+    half = shoal(*asked, *streets[2:])
+    assert (half.code, "need --streets-nodes" in half.err) == (2, True)
+
+
 def test_reach_locations_with_its_streets(shoal: Shoal, tmp_path: Path, streets: tuple[str, ...]) -> None:
     raw, folder, linkage = (
         written(drivers(town(), 20), tmp_path / "raw.parquet"),

@@ -8,8 +8,9 @@ import numpy as np
 
 from shoal.attacks.evaluation import Earlier, Evaluations, people_like, victims_of
 from shoal.attacks.knowledge import Knowledge, default_knowledge, parse_knowledge
+from shoal.attacks.place_lists import on_streets
 from shoal.attacks.rate import AttackResult, Rate, TargetName
-from shoal.errors import MisuseError
+from shoal.errors import InputError, MisuseError
 from shoal.messages import say
 from shoal.model.argument_checks import (
     require_linkage,
@@ -20,6 +21,7 @@ from shoal.model.argument_checks import (
 from shoal.model.linkage_checks import require_linked_records
 from shoal.model.places import PublicPlaces
 from shoal.model.release import Linkage, Release
+from shoal.model.streets import StreetGraph
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.argument_types import typed
 from shoal.runtime.memory import release_idle_memory
@@ -47,6 +49,8 @@ class AttackScope:
     places
         A public list of the places where people can be, for readers of boxes. None = the places of the raw
         data if they were read with such a list; else readers learn one from the sides of the boxes.
+    streets
+        A public map of the streets, for readers of boxes where no list of places is known.
     """
 
     control: Trajectories | None = None
@@ -54,8 +58,10 @@ class AttackScope:
     earlier: Earlier | None = None
     like: str | None = None
     places: PublicPlaces | None = None
+    streets: StreetGraph | None = None
 
 
+LEAST_ON_STREETS: Final = 0.5  # of the samples, at least
 EVERYBODY: Final = AttackScope()
 NO_CONTROL: Final = say(
     "attack.no_control",
@@ -218,6 +224,16 @@ def prepare(
         raise MisuseError("attacking a release needs its linkage, to know who was right; give --linkage")
     if scope.control is not None:
         require_trajectories(scope.control)
+    places = places_known(original) if scope.places is None else scope.places.on_plane(original.crs)
+    streets = None
+    boxes = release is not None and release.kind == "boxes"
+    if boxes and places is None and scope.streets is not None:
+        streets = scope.streets.on_plane(original.crs)
+        if on_streets(original, streets) < LEAST_ON_STREETS:
+            raise InputError(
+                "most samples are in no cell of these streets: they are of another region or in another "
+                "system; give the streets of the data (--streets-nodes, --streets-edges, --streets-crs)"
+            )
     generator = rng.generator()
     candidates = None if scope.like is None else people_like(original, release, linkage, scope.like)
     victims = victims_of(original, release, linkage, tries, scope.control, generator, candidates)
@@ -233,7 +249,8 @@ def prepare(
             else require_linked_records(original, release, linkage),
             outside=next((group for group in victims if group.label == "control"), None),
             earlier=scope.earlier,
-            places=places_known(original) if scope.places is None else scope.places.on_plane(original.crs),
+            places=places,
+            streets=streets,
         ),
         seed=int(generator.integers(0, 2**63)),
         notes=(NO_CONTROL,) if nobody_outside else (),

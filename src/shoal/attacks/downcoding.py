@@ -7,11 +7,17 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from shoal.attacks.evaluation import Evaluation
-from shoal.attacks.place_lists import list_of, reach_of
+from shoal.attacks.place_lists import PUBLIC_LIST, known_list, list_of, reach_of
 from shoal.attacks.rate import Rate, Rule
 from shoal.attacks.target import BoxTarget
 from shoal.kernels.insider import N_SHARES, Readings, score_in_records
-from shoal.kernels.joint_reading import N_READING, WAYS, guess_in_record, guess_of_person
+from shoal.kernels.joint_reading import (
+    N_READING,
+    N_STANDING,
+    WAYS,
+    guess_in_record,
+    guess_of_person,
+)
 from shoal.runtime.arrays import Floats, Integers, offsets_of
 
 _NOBODY = np.empty(0, dtype=np.int64)
@@ -26,6 +32,7 @@ WAYS_IN_WORDS: Final = tuple(
             "by the place that the sides of all boxes make most usual",
             "by the busiest place of the box, or the middle of the smallest box inside",
             "by the most usual of the places of the known samples",
+            "by the place that its sides make surest if each is followed from slot to slot",
         ),
         strict=True,
     )
@@ -50,17 +57,17 @@ def attack_downcoding(evaluation: Evaluation[BoxTarget], *, rng: np.random.Gener
         "downcoding-exact": (0, "in which cell and slot one of its people was"),
         "downcoding-place": (1, "in which cell one of its people was"),
     }
-    alone = evaluation.context.places is None
+    listed = known_list(evaluation.context)
     return rates_of_reading(
         evaluation,
         read_all(evaluation, classes, readings),
         measures,
-        has=f"has a record {'alone' if alone else PUBLIC_LIST}",
-        knowledge="the release alone" if alone else "the release and a list of places",
+        has=f"has a record {listed or 'alone'}",
+        knowledge=f"the release {_IN_SHORT.get(listed, listed) or 'alone'}",
     )
 
 
-PUBLIC_LIST: Final = "and a public list of places with how busy each is"
+_IN_SHORT: Final = {PUBLIC_LIST: "and a list of places"}
 
 
 def rates_of_reading(
@@ -71,7 +78,7 @@ def rates_of_reading(
     has: str,
     knowledge: str,
     ways: Sequence[tuple[str, str]] = WAYS_IN_WORDS,
-    blind: slice = slice(N_READING, None),
+    blind: slice = slice(N_READING, N_STANDING),
 ) -> list[Rate]:
     """The rate of each measure, with its share and what is said for each box; blind: the ways that are so."""
     rates = []
@@ -81,7 +88,7 @@ def rates_of_reading(
         rate = evaluation.best_rate(
             [
                 Rule(name=way, does=f"{has} and says for each of its boxes {says}, {by}", chances=won[:, row])
-                for (way, by), won in zip(ways, read.shares, strict=True)
+                for (way, by), won in zip(ways[: len(read.shares)], read.shares, strict=True)
             ],
             name=name,
             knowledge=knowledge,
@@ -135,6 +142,7 @@ def read_all(
     """Name a sample in each box and score it, on all threads."""
     target, places, reach = evaluation.target, list_of(evaluation), reach_of(evaluation)
     sizes = np.maximum(target.classes.sizes, 2)
+    n_ways = N_STANDING if len(places.along) == 1 else len(WAYS)
 
     def guess(reading: Reading) -> Integers:
         boxes, people = target.record(reading.record), int(sizes[target.class_of[reading.record]])
@@ -142,7 +150,7 @@ def read_all(
         if question not in target.guesses:  # several adversaries know as much of the same record
             unknown = max(people - len(reading.known), 1)
             known = by_time(classes.samples(reading.known))
-            guesses = np.empty((len(WAYS), len(boxes), 3), dtype=np.int64)
+            guesses = np.empty((n_ways, len(boxes), 3), dtype=np.int64)
             likely = guess_in_record(boxes, known, unknown, places, reach, guesses)
             target.guesses[question] = guesses.astype(target.boxes.dtype), likely  # in boxes, so they fit
         narrow, likely = target.guesses[question]

@@ -16,6 +16,7 @@ from shoal.model.grid import Grid
 from shoal.model.linkage_checks import require_linked_records
 from shoal.model.places import PublicPlaces
 from shoal.model.release import Linkage, Release
+from shoal.model.streets import StreetGraph
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Floats, Integers, offsets_of
 from shoal.runtime.memory import release_idle_memory
@@ -107,6 +108,7 @@ class Context:
     outside: Victims | None = None  # people without one, both in the form of the target
     earlier: Earlier | None = None  # an earlier release of the same people and its linkage
     places: PublicPlaces | None = None  # a public list, on the plane
+    streets: StreetGraph | None = None  # a public map, on the plane, where no list is known
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -208,6 +210,7 @@ class Evaluations:
     outside: Victims | None = None  # people without one
     earlier: Earlier | None = None  # an earlier release and its linkage
     places: PublicPlaces | None = None  # a public list, on the plane
+    streets: StreetGraph | None = None  # a public map, on the plane, where no list is known
 
     def one_by_one(self, *, boxes: bool) -> Iterator[Evaluation[Any]]:
         """The evaluations on boxes or on points, built on demand; one that is dropped frees its memory."""
@@ -281,4 +284,5 @@ class Evaluations:
             outside=None if outside is None else replace(outside, people=people_of(outside.people)),
             earlier=self.earlier,
             places=self.places,
+            streets=self.streets,
         )

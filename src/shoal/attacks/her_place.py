@@ -5,7 +5,6 @@ from typing import Final
 import numpy as np
 
 from shoal.attacks.downcoding import (
-    PUBLIC_LIST,
     WAYS_IN_WORDS,
     PeopleByClass,
     Reading,
@@ -15,6 +14,7 @@ from shoal.attacks.downcoding import (
 from shoal.attacks.evaluation import Evaluation
 from shoal.attacks.likelihoods import weigh_blurred, weigh_exact
 from shoal.attacks.noisy_reading import read_noisy
+from shoal.attacks.place_lists import known_list
 from shoal.attacks.points import NEAR_S, noise_of, points_with_noise
 from shoal.attacks.rate import Rate, Rule
 from shoal.attacks.target import BoxTarget
@@ -82,8 +82,7 @@ def attack_her_place(
                 blind_places=blind[mine],
             )
         )
-    listed = "" if evaluation.context.places is None else f" {PUBLIC_LIST}"
-    has = f"knows {points} of a person{listed}"
+    has = f"knows {points} of a person {known_list(evaluation.context)}".rstrip()
     rates = rates_of_reading(
         evaluation,
         read_all(evaluation, PeopleByClass.of(evaluation), readings),

@@ -11,7 +11,6 @@ from typing import Final
 import numpy as np
 
 from shoal.attacks.downcoding import (
-    PUBLIC_LIST,
     SAMPLES,
     PeopleByClass,
     Reading,
@@ -20,6 +19,7 @@ from shoal.attacks.downcoding import (
     read_all,
 )
 from shoal.attacks.evaluation import Evaluation, Victims
+from shoal.attacks.place_lists import known_list
 from shoal.attacks.rate import Error, Rate
 from shoal.attacks.target import BoxTarget
 from shoal.errors import MisuseError
@@ -162,17 +162,16 @@ def attack_insider(
             "is right",
         ),
     }
-    listed = "" if evaluation.context.places is None else f" {PUBLIC_LIST}"
     rates = rates_of_reading(
         evaluation,
         read,
         measures,
-        has=f"has {has} and the raw samples of {who}{listed}",
+        has=f"has {has} and the raw samples of {who} {known_list(evaluation.context)}".rstrip(),
         knowledge=f"what {who} of {of} know{'s' * (members == 1)}",
     )
     finite = (errors[np.isfinite(errors[:, 0])] for errors in read.errors)
     medians = [median_error(errors, evaluation.target.grid) for errors in finite]
-    of_rule = dict(zip(WAYS, medians, strict=True))
+    of_rule = dict(zip(WAYS[: len(medians)], medians, strict=True))
     return [replace(rate, error=of_rule[str(rate.rule).split(" or ")[0]]) for rate in rates]
 
 

@@ -7,14 +7,16 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from shoal.attacks.evaluation import Evaluation
+from shoal.attacks.evaluation import Context, Evaluation
 from shoal.attacks.target import BoxTarget, narrowest
-from shoal.kernels.joint_reading import TWO_SLOTS, PlaceList, expect_visits
+from shoal.kernels.joint_reading import TWO_SLOTS, PlaceList, expect_visits, follow_sides, places_in_boxes
 from shoal.measures.leaves import part_places
 from shoal.measures.query import batches_of_records
 from shoal.model.claims import Claim
 from shoal.model.claims.hull import TIGHT, parse_hull
+from shoal.model.grid import Grid
 from shoal.model.places import PublicPlaces
+from shoal.model.streets import StreetGraph
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Floats, Integers, distinct
 
@@ -23,7 +25,11 @@ _ROUNDS: Final = 2
 _ROUNDS_OF_ONE: Final = 3  # of many records none must be explained to the end
 _MOST_RECORDS: Final = 500  # that a list is learned from
 _PART: Final = 50
+_WHOLE_MAP: Final = 0.95  # of the samples are on streets; with fewer, corners count as well
+_OFF_STREETS: Final = 0.1  # how usual a corner beside streets is, next to a street
+_QUIET: Final = 0.1  # how usual a street without visits is, next to the mean
 _UNUSED: Final = 1e-3  # visits to a place that explains nothing; a learned list drops it
+_NO_MOTION: Final[Floats] = np.ones((1, 1))
 _FARTHEST: Final = 32  # cells that a side moves from one slot to the next; farther counts as that
 _FEWEST_STEPS: Final = 1000  # that tell how bodies move
 _STEPPING: Final = 0.1  # of the boxes, at least; call records have a few steps, too
@@ -52,6 +58,24 @@ def positions_repeat(original: Trajectories) -> bool:
     return bool(np.bincount(number, np.concatenate(samples_of))[shared].sum() > original.n_samples / 2)
 
 
+def on_streets(original: Trajectories, streets: StreetGraph) -> float:
+    """The share of the samples that are in cells with a street."""
+    snapped = original if original.grid is not None else original.snapped_to(Grid())
+    cells = streets.cells(snapped.snapped_grid().cell_m)
+    return float(np.isin(snapped.x + 1j * snapped.y, cells @ [1, 1j]).mean())
+
+
+PUBLIC_LIST: Final = "and a public list of places with how busy each is"
+STREETS: Final = "and a map of the streets"
+
+
+def known_list(context: Context) -> str:
+    """What readers know of the places, in words; empty without a list."""
+    if context.streets is not None:
+        return STREETS
+    return "" if context.places is None else PUBLIC_LIST
+
+
 def reach_of(evaluation: Evaluation[BoxTarget]) -> int:
     """How many cells at a side can hold the sample that it is drawn around."""
     claim = evaluation.context.claim
@@ -68,11 +92,12 @@ def _hull_of(claim: Claim | None) -> str:
 
 
 def list_of(evaluation: Evaluation[BoxTarget]) -> PlaceList:
-    """The public list, as busy as it says or the raw data is; without one, corners that repeat."""
+    """The public list, as busy as it says or the raw data is; without one, streets or corners that repeat."""
     context, cell_m = evaluation.context, evaluation.target.grid.cell_m
     if context.places is not None and context.inside is not None:
         return _public_list(context.places, context.inside.people, _hull_of(context.claim), cell_m)
-    if reach_of(evaluation) > 1 or evaluation.label == "raw":  # boxes of raw data are the places themselves
+    unknown = context.streets is None and reach_of(evaluation) > 1
+    if unknown or evaluation.label == "raw":  # boxes of raw data are the places themselves
         return _as_list(np.empty((0, 2), dtype=np.int64), np.empty(0), public=False)
     if evaluation.target not in _LEARNED:
         _LEARNED[evaluation.target] = _learn_list(evaluation)
@@ -81,7 +106,7 @@ def list_of(evaluation: Evaluation[BoxTarget]) -> PlaceList:
 
 def _as_list(cells: Integers, busyness: Floats, *, public: bool) -> PlaceList:
     x, y = (np.ascontiguousarray(column) for column in cells.T)
-    return PlaceList(x, y, np.hstack([cells, cells + 1]), busyness, public, np.ones((1, 1)))
+    return PlaceList(x, y, np.hstack([cells, cells + 1]), busyness, public, _NO_MOTION, _NO_MOTION)
 
 
 def _public_list(listed: PublicPlaces, people: Trajectories, hull: str, cell_m: float) -> PlaceList:
@@ -100,35 +125,59 @@ def _public_list(listed: PublicPlaces, people: Trajectories, hull: str, cell_m: 
 
 
 def _learn_list(evaluation: Evaluation[BoxTarget]) -> PlaceList:
-    """Corners of several records, all where boxes show motion; busy is what explains many sides."""
-    records = evaluation.target.classes.records
-    motion = motion_of(records)
-    cells, use = _corners(records, fewest=1 if len(motion) > 1 else 2)
-    places = _as_list(cells, use, public=False)
+    """Streets, or corners of several records, all with motion; busy is what explains many sides."""
+    records, reach, streets = (
+        evaluation.target.classes.records,
+        reach_of(evaluation),
+        evaluation.context.streets,
+    )
+    motion, along = motion_of(records) if reach == 1 else (_NO_MOTION, _NO_MOTION)
+    if streets is None:
+        cells, use = _corners(records, fewest=1 if len(motion) > 1 else 2)
+    else:
+        cells, use = _cells_with_streets(evaluation, streets)
+    places = _as_list(cells, use, public=streets is not None)
     chosen = np.unique(np.linspace(0, records.n_records - 1, _MOST_RECORDS).astype(np.int64))
     sizes = np.maximum(evaluation.target.classes.sizes, 2)
 
     def visits_in(begin: int) -> Floats:
         visits = np.zeros(len(places.x))
         for one in chosen[begin : begin + _PART].tolist():
-            contents, expected = expect_visits(
-                records.record(one), int(sizes[one]), places, 1, _ROUNDS_OF_ONE
-            )
+            boxes, people = records.record(one), int(sizes[one])
+            if places.public and len(along) > 1:
+                contents = places_in_boxes(boxes, places, reach)
+                expected = follow_sides(boxes, contents, np.zeros(len(boxes), dtype=np.int64), people, places)
+            else:
+                contents, expected = expect_visits(boxes, people, places, reach, _ROUNDS_OF_ONE)
             at_side = contents.sides > 0
             visits += np.bincount(contents.places[at_side], expected[at_side], len(visits))
         return visits
 
     for _ in range(_ROUNDS):
+        if places.public:
+            places = places._replace(along=along)
         parts = evaluation.run.map(visits_in, range(0, len(chosen), _PART), label="learning places")
         visits = np.sum(list(parts), axis=0)
-        kept = (visits == 0) | (visits > _UNUSED)
+        kept = (visits == 0) | (visits > _UNUSED) | places.public
         cells = cells[kept]
-        places = _as_list(cells, visits[kept] + _UNUSED, public=False)
-    return places._replace(motion=motion)
+        unused = _QUIET * visits.mean() if places.public else _UNUSED
+        places = _as_list(cells, visits[kept] + unused, public=places.public)
+    return places._replace(motion=motion, along=along)
 
 
-def motion_of(records: BoxTarget) -> Floats:
-    """How much likelier two sides move so many cells in a slot if one body is at both: [m, m], or one 1.
+def _cells_with_streets(evaluation: Evaluation[BoxTarget], streets: StreetGraph) -> tuple[Integers, Floats]:
+    """Cells of streets, and corners beside them where people are elsewhere, too; how usual each is."""
+    target, inside = evaluation.target, evaluation.context.inside
+    cells = of_streets = streets.cells(target.grid.cell_m)
+    mapped = inside is None or on_streets(inside.people, streets) > _WHOLE_MAP
+    if reach_of(evaluation) == 1 and not mapped:
+        corners, _ = _corners(target.classes.records, fewest=1)
+        cells = np.unique(np.concatenate([cells, corners]), axis=0)
+    return cells, np.where(np.isin(cells @ [1, 1j], of_streets @ [1, 1j]), 1.0, _OFF_STREETS)
+
+
+def motion_of(records: BoxTarget) -> tuple[Floats, Floats]:
+    """``motion`` and ``along`` of a list: [m, m], or one 1 where boxes show no motion.
 
     Sides tell how far bodies go, alike in all directions. Half of the time, others are at the sides next.
     """
@@ -136,18 +185,29 @@ def motion_of(records: BoxTarget) -> Floats:
     follows = (boxes[1:, 1] - boxes[:-1, 0] == TWO_SLOTS) & (record[1:] == record[:-1])
     steps = np.minimum(np.abs(boxes[1:, 2:] - boxes[:-1, 2:])[follows], _FARTHEST)
     if len(steps) < max(_FEWEST_STEPS, _STEPPING * len(boxes)):
-        return np.ones((1, 1))
-    of_side = np.bincount(steps.ravel(), minlength=_FARTHEST + 1) + 1.0
+        return _NO_MOTION, _NO_MOTION
+    of_side: Floats = np.bincount(steps.ravel(), minlength=_FARTHEST + 1) + 1.0
     of_side /= of_side.sum()
+    motion = (1.0 + _moves_of_bodies(of_side, whole=True) / np.outer(of_side, of_side)) / 2.0
+    ways_along = np.where(np.arange(len(of_side)), 2, 1)
+    return motion, _moves_of_bodies(of_side, whole=False) / of_side[:, None] / ways_along
+
+
+def _moves_of_bodies(of_side: Floats, *, whole: bool) -> Floats:
+    """How often a body moves so far east or west and north or south; whole: as far as whole cells."""
     east, north = np.mgrid[: _FARTHEST + 1, : _FARTHEST + 1]
-    distance = np.rint(np.hypot(east, north)).astype(np.int64).clip(1, _FARTHEST)
-    of_body = of_side[distance] / distance * np.where(east, 2, 1) * np.where(north, 2, 1)
+    distance = np.hypot(east, north)
+    if whole:
+        distance = np.rint(distance)
+    distance = distance.clip(1, _FARTHEST)
+    of_body = np.interp(distance, np.arange(len(of_side)), of_side) / distance
+    of_body *= np.where(east, 2, 1) * np.where(north, 2, 1)
     of_body[0, 0] = 0.0
     of_body /= of_body.sum()
     stays = max(of_side[0] - of_body[0].sum(), 0.0) / (1.0 - of_body[0].sum())  # as sides stay
     of_body *= 1.0 - stays
     of_body[0, 0] = stays
-    return np.asarray((1.0 + of_body / np.outer(of_side, of_side)) / 2.0)
+    return np.asarray(of_body)
 
 
 def _corners(records: BoxTarget, *, fewest: int) -> tuple[Integers, Floats]:

@@ -5,10 +5,10 @@ from typing import Final
 import numpy as np
 
 from shoal.attacks.cylinders import PARTS, link_to_moved_records, undone_cells
-from shoal.attacks.downcoding import PUBLIC_LIST
 from shoal.attacks.evaluation import Evaluation
 from shoal.attacks.likelihoods import WEIGHTS, rules_of, weigh_blurred, weigh_exact
 from shoal.attacks.noisy_reading import read_noisy
+from shoal.attacks.place_lists import PUBLIC_LIST
 from shoal.attacks.rate import Rate, Rule
 from shoal.attacks.target import BoxTarget
 from shoal.kernels.likelihood import share_that_holds

@@ -12,6 +12,7 @@ from shoal.attacks.table import ATTACKS
 from shoal.errors import MisuseError
 from shoal.model.claims import PayloadKind
 from shoal.model.release import Linkage, Release
+from shoal.model.streets import StreetGraph
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
@@ -96,9 +97,15 @@ class Assessment:
 
 
 def assess_release(
-    original: Trajectories, release: Release, linkage: Linkage, *, tries: int = TRIES, run: Run | None = None
+    original: Trajectories,
+    release: Release,
+    linkage: Linkage,
+    *,
+    tries: int = TRIES,
+    run: Run | None = None,
+    streets: StreetGraph | None = None,
 ) -> Assessment:
-    """Evaluate the attacks on the three questions; from 1,000 tries on, all."""
+    """Evaluate the attacks on the three questions; from 1,000 tries on, all. streets: where people move."""
     rates: list[tuple[Rate, Knowledge]] = []
     notes: list[str] = []
     prepared = prepare(
@@ -107,7 +114,7 @@ def assess_release(
         linkage,
         Randomness.for_research(DRAW),
         tries=tries,
-        scope=AttackScope(targets=("raw", "release")),
+        scope=AttackScope(targets=("raw", "release"), streets=streets),
         run=run,
     )
     texts = record_knowledge(release, tries, sensitive=original.sensitive is not None)

@@ -276,7 +276,7 @@ STREET_OPTIONS: Final[dict[str, dict[str, Any]]] = {
         "type": PATH,
         "metavar": "FILE",
         "help": "Street graph: its nodes (Parquet, CSV), or the whole graph (.graphml, as OSMnx writes it); "
-        "reach-locations works on it.",
+        "reach-locations works on it, and readers of boxes know it.",
     },
     "--streets-edges": {"type": PATH, "metavar": "FILE", "help": "Street graph: its edges (Parquet, CSV)."},
     "--streets-crs": {

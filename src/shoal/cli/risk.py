@@ -15,8 +15,10 @@ from shoal.cli.options import (
     input_options,
     output_options,
     place_options,
+    street_options,
     take_earlier,
     take_reading_of_release,
+    take_streets,
 )
 from shoal.cli.outcomes import format_value, rate_lines
 from shoal.cli.packages import FolderCommand
@@ -105,6 +107,7 @@ class AttackOptions(CommandOptions):
 )
 @plan_option
 @place_options
+@street_options
 @input_options
 @output_options
 def attack(raw: str, release: Path | str, linkage: Path, **options: Any) -> int:
@@ -134,6 +137,7 @@ def attack(raw: str, release: Path | str, linkage: Path, **options: Any) -> int:
     knowledge, quiet, as_json = chosen.knowledge, chosen.quiet, chosen.as_json
     before = take_earlier(chosen.earlier, linked=True)
     require_played(knowledge, series=bool(before))
+    streets = take_streets(options)
     reading = take_reading_of_release(options)
     if chosen.planned:
         counts = count_input(raw, Reading(**reading), quiet=quiet)
@@ -160,6 +164,7 @@ def attack(raw: str, release: Path | str, linkage: Path, **options: Any) -> int:
                 earlier=last[0] if last else None,
                 like=chosen.like,
                 places=None if "places" not in reading else read_public_places(reading["places"]),
+                streets=streets,
             ),
             run=run,
         )

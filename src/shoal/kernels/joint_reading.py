@@ -4,6 +4,9 @@ A box is taken as the hull of a few draws from the record's habits: shares of pl
 the box. Some draw lies at each side. Habits and draws explain each other by expectation maximization
 (Dempster, Laird and Rubin 1977), beginning with how busy places are. Who knows where one of the people was
 at times gives that one habits apart from those of the others.
+
+A body that moves along streets has no habits. Where boxes follow each other slot by slot, each side is
+followed by a hidden Markov model as well: its state is the place that explains the side.
 """
 
 from typing import Final, NamedTuple
@@ -15,8 +18,9 @@ from shoal.kernels.ordering import first_not_below
 from shoal.runtime.arrays import Floats, Integers, Numbers
 from shoal.runtime.compiled import compiled
 
-WAYS: Final = ("box by box", "surest place", "usual place", "busiest place", "own place")
+WAYS: Final = ("box by box", "surest place", "usual place", "busiest place", "own place", "followed sides")
 N_READING: Final = 3  # the ways that look at sides; blind ones follow
+N_STANDING: Final = 5  # the ways where boxes show no motion
 _SETS: Final = 16  # of sides: 1 west, 2 south, 4 east, 8 north
 _ALL: Final = _SETS - 1
 ROUNDS: Final = 12
@@ -40,6 +44,9 @@ class PlaceList(NamedTuple):
     busyness: Floats  # float64 [p], above 0
     public: bool  # otherwise learned from sides of boxes, so that a blind reader lacks it
     motion: Floats  # float64 [m, m]; how much likelier sides move so many cells in a slot if one body does
+    along: (
+        Floats  # float64 [m, m]; how likely a body goes so far along a side that moves so far, next to others
+    )
 
 
 class Contents(NamedTuple):
@@ -249,6 +256,69 @@ def read_record(
 
 
 @compiled
+def _pass_on(
+    boxes: Integers, side: int, step: int, starts: Integers, along: Integers, prior: Floats, moves: Floats
+) -> Floats:
+    # how much likelier each place [r] explains this side by the boxes before (step 1) or after (step -1)
+    told, share, most = np.ones(len(prior)), prior.copy(), len(moves) - 1
+    for turn in range(len(boxes)):
+        b = turn if step > 0 else len(boxes) - 1 - turn
+        a, first, end = b - step, starts[b], starts[b + 1]
+        if not 0 <= a < len(boxes) or boxes[max(a, b), 1] - boxes[min(a, b), 0] != TWO_SLOTS:
+            continue
+        if first == end or starts[a] == starts[a + 1]:
+            continue
+        moved, late = min(abs(boxes[b, 2 + side] - boxes[a, 2 + side]), most), max(a, b)
+        each = (boxes[late, 5 - side % 2] - boxes[late, 3 - side % 2]) / (starts[late + 1] - starts[late])
+        for r in range(first, end):
+            came = 0.0
+            for q in range(starts[a], starts[a + 1]):
+                away = abs(along[r] - along[q])
+                if away < most:
+                    came += share[q] * moves[moved, away] / prior[r if step > 0 else q]
+            told[r] += came * each
+            share[r] = prior[r] * told[r]
+        _divide(share[first:end], _sum(share[first:end]))
+    return told
+
+
+@compiled
+def follow_sides(
+    boxes: Integers, contents: Contents, touched: Integers, people: int, places: PlaceList
+) -> Floats:
+    """The chance [c] that each place explains a side of its box, as sides move from slot to slot.
+
+    In the next slot, the same body is at a side as often as another one.
+    """
+    offsets, inside, sides, _ = contents
+    expected, named = np.empty(len(sides)), np.empty((2, 0), dtype=np.int64)
+    alike = Contents(offsets, inside, sides, np.ones_like(contents.weights))
+    read_record(alike, touched, people, places.busyness, expected, named, 0)
+    nowhere, rows, starts = np.ones(len(sides)), np.empty(len(sides), dtype=np.int64), np.zeros_like(offsets)
+    for side in range(_SIDES):
+        n = 0
+        for b in range(len(boxes)):
+            for c in range(offsets[b], offsets[b + 1]):
+                if sides[c] & ~touched[b] & (1 << side) and expected[c] > 0.0:
+                    rows[n] = c
+                    n += 1
+            starts[b + 1] = n
+        at_side = rows[:n]
+        prior, along = expected[at_side], (places.x if side % 2 else places.y)[inside[at_side]]
+        for b in range(len(boxes)):
+            own = prior[starts[b] : starts[b + 1]]
+            _divide(own, _sum(own))
+        chances = prior * _pass_on(boxes, side, 1, starts, along, prior, places.along)
+        chances *= _pass_on(boxes, side, -1, starts, along, prior, places.along)
+        for b in range(len(boxes)):
+            own = chances[starts[b] : starts[b + 1]]
+            _divide(own, _sum(own))
+        for r in range(n):
+            nowhere[at_side[r]] *= 1.0 - chances[r]
+    return 1.0 - nowhere
+
+
+@compiled
 def expect_visits(
     boxes: Integers, people: int, places: PlaceList, reach: int, rounds: int
 ) -> tuple[Contents, Floats]:
@@ -412,7 +482,7 @@ def _guess_blindly(boxes: Integers, contents: Contents, places: PlaceList, guess
 def guess_in_record(
     boxes: Integers, known: Integers, people: int, places: PlaceList, reach: int, guesses: Integers
 ) -> Contents:
-    """Fill guesses [5, b, 3] of slots and cells, by ``WAYS``; known: samples [s, 3], ascending in time.
+    """Fill guesses [5 or 6, b, 3] of slots and cells, by ``WAYS``; known: samples [s, 3], ascending in time.
 
     people: how many of the record are not known. Returns the places where these may have been.
     """
@@ -426,6 +496,14 @@ def guess_in_record(
                 contents.weights[b, c] = 1.0
     expected, named = np.empty(len(contents.places)), np.empty((2, len(boxes)), dtype=np.int64)
     read_record(contents, touched, people, places.busyness, expected, named, ROUNDS)
+    if len(guesses) == len(WAYS):
+        guesses[-1] = guesses[0]
+        chances = follow_sides(boxes, contents, touched, people, places)
+        for b in range(len(boxes)):
+            first, end = contents.offsets[b], contents.offsets[b + 1]
+            if _sum(chances[first:end]) > 0.0:
+                place = contents.places[_largest(chances, first, end)]
+                guesses[-1, b, 1], guesses[-1, b, 2] = places.x[place], places.y[place]
     _guess_blindly(boxes, contents, places, guesses[3])
     for b in range(len(boxes)):
         for way in range(2):

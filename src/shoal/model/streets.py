@@ -1,13 +1,15 @@
 """A street graph: nodes, and undirected edges with lengths and shapes."""
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from shoal.errors import InputError
 from shoal.model.projection import transform
 from shoal.runtime.arrays import Floats, Integers, components
+
+_POINTS_IN_CELL: Final = 8
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -115,14 +117,26 @@ class StreetGraph:
                 transform(self.crs, crs, x, y),
                 transform(self.crs, crs, shape_x, shape_y),
             )
-        inner = np.ones(max(len(shape_x) - 1, 0), dtype=np.bool_)
-        inner[self.shape_offsets[1:-1] - 1] = False
-        steps = np.concatenate(
-            [[0.0], np.cumsum(np.where(inner, np.hypot(np.diff(shape_x), np.diff(shape_y)), 0.0))]
-        )
+        steps = np.zeros(len(shape_x))
+        steps[self.pieces + 1] = np.hypot(np.diff(shape_x), np.diff(shape_y))[self.pieces]
+        steps = np.cumsum(steps)
         drawn = steps[self.shape_offsets[1:] - 1] - steps[self.shape_offsets[:-1]]
         lengths = np.where(np.isnan(self.length_m), drawn, self.length_m)
         return replace(self, x=x, y=y, length_m=lengths, shape_x=shape_x, shape_y=shape_y, crs=crs)
+
+    @property
+    def pieces(self) -> Integers:
+        """The corners at which straight pieces of edges begin, int64 [p]; each ends at the next corner."""
+        return np.setdiff1d(np.arange(len(self.shape_x) - 1), self.shape_offsets[1:-1] - 1)
+
+    def cells(self, cell_m: float) -> Integers:
+        """The cells that edges run through for an eighth of their side, int64 [c, 2], ascending."""
+        ends = np.column_stack([self.shape_x, self.shape_y]) / cell_m
+        first, way = ends[self.pieces], (ends[1:] - ends[:-1])[self.pieces]
+        n = np.ceil(np.hypot(*way.T) * _POINTS_IN_CELL).astype(np.int64) + 1
+        piece = np.repeat(np.arange(len(n)), n)
+        share = (np.arange(len(piece)) - np.repeat(np.cumsum(n) - n, n)) / np.maximum(n - 1, 1)[piece]
+        return np.unique(np.floor(first[piece] + share[:, None] * way[piece]).astype(np.int64), axis=0)
 
     def summary(self) -> dict[str, Any]:
         """Sizes for a manifest."""

@@ -233,7 +233,8 @@ class CandidateOnDisk:
         """What the report measures, on a sample."""
         facts = draw_crowds(self._people, self.release, self._crowds, self._job.run)
         sampled = Sampled(people=facts.release.n_records, of=self.release.n_records)
-        return Evidence(facts, tries=self._job.tries, sampled=sampled)
+        streets = self._job.options.ground.streets
+        return Evidence(facts, tries=self._job.tries, sampled=sampled, streets=streets)
 
 
 def _read_people(

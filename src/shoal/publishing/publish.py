@@ -374,7 +374,7 @@ class CandidateInMemory:
         self.block_sizes: tuple[int, ...] = (facts.original.n_subjects,)
         self._verdict, self._identifiers = verdict, identifiers
         self._options = job.options
-        self.evidence: Evidence = Evidence(facts, tries=job.tries)
+        self.evidence: Evidence = Evidence(facts, tries=job.tries, streets=job.options.ground.streets)
 
     def write_table(self) -> Manifest:
         """Write table and manifest, and read them again while figures are measured."""

@@ -260,9 +260,7 @@ class PointsOnStreets:
 
 def place_points(streets: StreetGraph, x: Floats, y: Floats, most_m: float) -> PointsOnStreets:
     """The nearest point on an edge for each. streets: on the points' plane."""
-    inner = np.ones(len(streets.shape_x) - 1, dtype=np.bool_)
-    inner[streets.shape_offsets[1:-1] - 1] = False
-    at = np.flatnonzero(inner)
+    at = streets.pieces
     edge = np.searchsorted(streets.shape_offsets, at, side="right") - 1
     x0, y0 = streets.shape_x[at], streets.shape_y[at]
     x1, y1 = streets.shape_x[at + 1], streets.shape_y[at + 1]

@@ -13,8 +13,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from shoal.attacks.attacking import places_known
-from shoal.attacks.place_lists import positions_repeat
+from shoal.attacks.attacking import LEAST_ON_STREETS, places_known
+from shoal.attacks.place_lists import on_streets, positions_repeat
 from shoal.attacks.questions import TRIES, Answer, Assessment, assess_release
 from shoal.attacks.rate import Rate
 from shoal.kernels.box_measures import grow_to_leaves
@@ -22,6 +22,7 @@ from shoal.measures.leaves import part_places
 from shoal.messages import Message, join, say
 from shoal.model.claims.hull import parse_hull
 from shoal.model.release import Boxes
+from shoal.model.streets import StreetGraph
 from shoal.report.facts.curves import LEAST_PEOPLE
 from shoal.report.facts.omission import (
     OmissionFrontier,
@@ -119,12 +120,21 @@ class Sampled:
 class Evidence:
     """All measurements of a record, at first use.
 
-    tries: victims of each attack; 0 = no attacks. sampled: the facts are those of a sample.
+    tries: victims of each attack; 0 = no attacks. sampled: the facts are those of a sample. streets: a map
+    that attackers have, if most people are on its streets.
     """
 
-    def __init__(self, facts: Facts, *, tries: int = TRIES, sampled: Sampled | None = None) -> None:
+    def __init__(
+        self,
+        facts: Facts,
+        *,
+        tries: int = TRIES,
+        sampled: Sampled | None = None,
+        streets: StreetGraph | None = None,
+    ) -> None:
         self.facts = facts
         self.sampled = sampled
+        self._streets = streets
         self._tries = tries
 
     def measure_exposure(self) -> None:
@@ -150,8 +160,16 @@ class Evidence:
         if not self._tries:
             return None
         with facts.run.stage("attacks"):
+            streets = self._streets
+            if streets is not None and on_streets(facts.original, streets) < LEAST_ON_STREETS:
+                streets = None
             return assess_release(
-                facts.original, facts.release, facts.linkage, tries=self._tries, run=facts.run
+                facts.original,
+                facts.release,
+                facts.linkage,
+                tries=self._tries,
+                run=facts.run,
+                streets=streets,
             )
 
     @cached_property
