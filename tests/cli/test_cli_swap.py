@@ -106,7 +106,7 @@ def test_swap_locations_from_file_to_judged_release(shoal: Shoal, tmp_path: Path
 
 def test_readers_of_boxes_know_the_streets(shoal: Shoal, tmp_path: Path, streets: tuple[str, ...]) -> None:
     raw, folder, linkage = (
-        written(drivers(12), tmp_path / "raw.parquet"),
+        written(drivers(town()), tmp_path / "raw.parquet"),
         tmp_path / "release",
         tmp_path / "linkage.parquet",
     )
@@ -117,7 +117,7 @@ def test_readers_of_boxes_know_the_streets(shoal: Shoal, tmp_path: Path, streets
     assert made.code == 0, made.err
     asked = ("attack", raw, folder, "--linkage", linkage, "--knowledge", "downcoding", "--json", "--quiet")
     alone, mapped = (
-        {rate["knowledge"] for rate in json.loads(shoal(*asked, *known).out)["rates"]}
+        {rate["knowledge"] for rate in json.loads(shoal(*asked, *known).out)["attacks"]}
         for known in ((), streets)
     )
     assert alone == {"the release alone"}

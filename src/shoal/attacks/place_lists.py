@@ -186,8 +186,8 @@ def motion_of(records: BoxTarget) -> tuple[Floats, Floats]:
     steps = np.minimum(np.abs(boxes[1:, 2:] - boxes[:-1, 2:])[follows], _FARTHEST)
     if len(steps) < max(_FEWEST_STEPS, _STEPPING * len(boxes)):
         return _NO_MOTION, _NO_MOTION
-    of_side: Floats = np.bincount(steps.ravel(), minlength=_FARTHEST + 1) + 1.0
-    of_side /= of_side.sum()
+    counts = np.bincount(steps.ravel(), minlength=_FARTHEST + 1) + 1.0
+    of_side = (counts / counts.sum()).astype(np.float64)
     motion = (1.0 + _moves_of_bodies(of_side, whole=True) / np.outer(of_side, of_side)) / 2.0
     ways_along = np.where(np.arange(len(of_side)), 2, 1)
     return motion, _moves_of_bodies(of_side, whole=False) / of_side[:, None] / ways_along
