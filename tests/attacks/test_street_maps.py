@@ -11,9 +11,11 @@ from shoal.errors import InputError
 from shoal.methods.glove.glove import Glove
 from shoal.model.grid import Grid
 from shoal.model.places import PublicPlaces
+from shoal.model.projection import WGS84, transform
 from shoal.model.streets import StreetGraph
 from shoal.model.trajectories import Trajectories
 from shoal.report.facts.evidence import Evidence
+from shoal.runtime.arrays import Floats
 from shoal.runtime.randomness import Randomness
 from shoal.utility import Facts
 
@@ -31,6 +33,10 @@ def streets() -> StreetGraph:
     return StreetGraph.straight(
         x, y, np.concatenate([n, n + 2 * LINES]), np.concatenate([n + LINES, n + 3 * LINES])
     )
+
+
+def ends_of(graph: StreetGraph) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
+    return (graph.x, graph.y), (graph.shape_x, graph.shape_y)
 
 
 def drivers(people: int, seed: int) -> Trajectories:
@@ -110,13 +116,15 @@ def test_streets_elsewhere_are_refused() -> None:
 
 @pytest.mark.jit_only
 def test_the_report_plays_who_knows_the_streets_of_the_publisher() -> None:
-    people = drivers(60, seed=1)
+    people = replace(drivers(60, seed=1), crs="EPSG:32632")
+    at, corners = (transform(people.crs, WGS84, *ends) for ends in ends_of(streets()))
+    placed = replace(streets(), x=at[0], y=at[1], shape_x=corners[0], shape_y=corners[1], crs=WGS84)
     facts = Facts(people, *Glove(k=5).anonymize(people, Randomness.for_research(1)))
     far = streets()
     far = StreetGraph.straight(far.x + 1e6, far.y, far.u, far.v)
     told = {
         name: {answer.release.knowledge for answer in found.strongest_first}
-        for name, known in (("none", None), ("far", far), ("here", streets()))
+        for name, known in (("none", None), ("far", far), ("here", placed))
         if (found := Evidence(facts, tries=60, streets=known).assessment)
     }
     assert told["none"] == told["far"]

@@ -61,7 +61,7 @@ def positions_repeat(original: Trajectories) -> bool:
 def on_streets(original: Trajectories, streets: StreetGraph) -> float:
     """The share of the samples that are in cells with a street."""
     snapped = original if original.grid is not None else original.snapped_to(Grid())
-    cells = streets.cells(snapped.snapped_grid().cell_m)
+    cells = streets.on_plane(original.crs).cells(snapped.snapped_grid().cell_m)
     return float(np.isin(snapped.x + 1j * snapped.y, cells @ [1, 1j]).mean())
 
 
@@ -126,11 +126,8 @@ def _public_list(listed: PublicPlaces, people: Trajectories, hull: str, cell_m: 
 
 def _learn_list(evaluation: Evaluation[BoxTarget]) -> PlaceList:
     """Streets, or corners of several records, all with motion; busy is what explains many sides."""
-    records, reach, streets = (
-        evaluation.target.classes.records,
-        reach_of(evaluation),
-        evaluation.context.streets,
-    )
+    records, streets = evaluation.target.classes.records, evaluation.context.streets
+    reach = reach_of(evaluation)
     motion, along = motion_of(records) if reach == 1 else (_NO_MOTION, _NO_MOTION)
     if streets is None:
         cells, use = _corners(records, fewest=1 if len(motion) > 1 else 2)
