@@ -22,6 +22,7 @@ from shoal.utility import Facts
 pytestmark = pytest.mark.kernels
 
 APART, LINES, MINUTES = 6, 10, 40  # cells between streets, streets each way, slots
+UTM = "EPSG:32632"
 
 
 def streets() -> StreetGraph:
@@ -116,8 +117,8 @@ def test_streets_elsewhere_are_refused() -> None:
 
 @pytest.mark.jit_only
 def test_the_report_plays_who_knows_the_streets_of_the_publisher() -> None:
-    people = replace(drivers(60, seed=1), crs="EPSG:32632")
-    at, corners = (transform(people.crs, WGS84, *ends) for ends in ends_of(streets()))
+    people = replace(drivers(60, seed=1), crs=UTM)
+    at, corners = (transform(UTM, WGS84, *ends) for ends in ends_of(streets()))
     placed = replace(streets(), x=at[0], y=at[1], shape_x=corners[0], shape_y=corners[1], crs=WGS84)
     facts = Facts(people, *Glove(k=5).anonymize(people, Randomness.for_research(1)))
     far = streets()
