@@ -232,7 +232,7 @@ def prepare(
         if on_streets(original, streets) < LEAST_ON_STREETS:
             raise InputError(
                 "most samples are in no cell of these streets: they are of another region or in another "
-                "system; give the streets of the data (--streets-nodes, --streets-edges, --streets-crs)"
+                "system; give the streets of the data (--streets-nodes, --streets-edges)"
             )
     generator = rng.generator()
     candidates = None if scope.like is None else people_like(original, release, linkage, scope.like)
