@@ -178,11 +178,13 @@ def motion_of(records: BoxTarget) -> tuple[Floats, Floats]:
 
     Sides tell how far bodies go, alike in all directions. Half of the time, others are at the sides next.
     """
-    boxes, record = records.boxes.astype(np.int64), records.record_of_box
-    follows = (boxes[1:, 1] - boxes[:-1, 0] == TWO_SLOTS) & (record[1:] == record[:-1])
-    steps = np.minimum(np.abs(boxes[1:, 2:] - boxes[:-1, 2:])[follows], _FARTHEST)
-    if len(steps) < max(_FEWEST_STEPS, _STEPPING * len(boxes)):
+    boxes, record = records.boxes, records.record_of_box
+    start, end = (boxes[:, side].astype(np.int64) for side in (0, 1))
+    follows = np.flatnonzero((end[1:] - start[:-1] == TWO_SLOTS) & (record[1:] == record[:-1]))
+    if len(follows) < max(_FEWEST_STEPS, _STEPPING * len(boxes)):
         return _NO_MOTION, _NO_MOTION
+    before, after = (boxes[rows, 2:].astype(np.int64) for rows in (follows, follows + 1))
+    steps = np.minimum(np.abs(after - before), _FARTHEST)
     counts = np.bincount(steps.ravel(), minlength=_FARTHEST + 1) + 1.0
     of_side = (counts / counts.sum()).astype(np.float64)
     motion = (1.0 + _moves_of_bodies(of_side, whole=True) / np.outer(of_side, of_side)) / 2.0

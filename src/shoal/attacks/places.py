@@ -164,9 +164,7 @@ def weigh_visits(
 ) -> PlaceResults:
     """Rank records by places and visits (None = equally many); own_records: int64 [v]."""
     people, n = evaluation.people, len(own_records)
-    south, north = int(people.y.min()), int(people.y.max())
-    codes = (people.x - int(people.x.min())) * (north - south + 1) + (people.y - south)
-    spread = int(pc.count_distinct(pa.array(codes)).as_py())
+    spread = _count_cells(people)
     gains = Gains(1 / _ELSEWHERE, (1 - _ELSEWHERE) * spread / _ELSEWHERE)
     evaluation.target.drop_time_index()
     records = target.classes.records
@@ -188,6 +186,13 @@ def weigh_visits(
 
     evaluation.run.each_part(part, n, _PART, label=f"comparing places ({evaluation.label})")
     return weighed
+
+
+def _count_cells(people: Trajectories) -> int:
+    west, south, height = int(people.x.min()), int(people.y.min()), int(np.ptp(people.y)) + 1
+    every = [slice(first, first + _AT_ONCE) for first in range(0, people.n_samples, _AT_ONCE)]
+    codes = ((people.x[some] - west) * height + (people.y[some] - south) for some in every)
+    return int(pc.count_distinct(pa.chunked_array([pc.unique(pa.array(part)) for part in codes])).as_py())
 
 
 def _shares_of_sets(evaluation: Evaluation[BoxTarget], places: list[Integers], most: int) -> list[float]:

@@ -43,8 +43,8 @@ def index_over_time(boxes: Integers, offsets: Integers) -> CoverIndex:
     places = (end - least) * (len(class_offsets) - 1)
     if places > max(len(boxes), _FEW_PLACES):
         rows = np.lexsort((starts, levels)).astype(boxes.dtype)
-        return CoverIndex(class_offsets, boxes, rows, _owners(offsets, boxes.dtype)[rows], starts[rows])
-    filed = CoverIndex(class_offsets, boxes, *(np.empty(len(boxes), dtype=boxes.dtype) for _ in range(3)))
+        return CoverIndex(class_offsets, boxes, rows, _owners(offsets, boxes.dtype)[rows])
+    filed = CoverIndex(class_offsets, boxes, *(np.empty(len(boxes), dtype=boxes.dtype) for _ in range(2)))
     fill_time_index(read_only(offsets), levels, least, np.zeros(places + 1, dtype=np.int64), filed)
     return filed
 
@@ -64,7 +64,7 @@ def index_over_places(boxes: Integers, record: Integers) -> PlaceTiles:
 
 def index_over_areas(by_time: CoverIndex) -> BoxTiles:
     """Boxes over places, and in each over time; too large to cache."""
-    order = np.argsort(by_time.starts, kind="stable")
+    order = np.argsort(by_time.boxes[by_time.rows, 0], kind="stable")
     boxes, record = by_time.boxes[by_time.rows[order]], by_time.record[order]
     tiles = empty_tiles(boxes, _AREA, len(boxes) // _BOXES_OF_A_TILE)
     areas = BoxTiles(tiles, np.empty_like(boxes), np.empty_like(record), np.empty_like(record))

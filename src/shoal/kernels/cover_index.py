@@ -16,9 +16,26 @@ class CoverIndex(NamedTuple):
 
     class_offsets: Integers  # int64; class L is places class_offsets[L] to class_offsets[L + 1]
     boxes: Integers  # in their own order
-    rows: Integers  # [b], the box at each place
+    rows: Integers  # [b], the box at each place: in a class by where they begin along the axis
     record: Integers  # [b], its owner
-    starts: Integers  # [b], where it begins along the axis, ascending in a class
+
+
+@compiled
+def may_contain(index: CoverIndex, level: int, t: int) -> tuple[int, int]:
+    """The first place of a class whose box may contain ``t``, and the first behind the last one."""
+    return _first_from(index, level, t - (1 << level) + 1), _first_from(index, level, t + 1)
+
+
+@compiled
+def _first_from(index: CoverIndex, level: int, least: int) -> int:
+    low, high = index.class_offsets[level], index.class_offsets[level + 1]
+    while low < high:
+        middle = (low + high) // 2
+        if index.boxes[index.rows[middle], 0] < least:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 @compiled_for_many
@@ -35,7 +52,7 @@ def fill_levels(boxes: Integers, levels: Numbers) -> None:
 def fill_time_index(
     offsets: Integers, levels: Numbers, least: int, counts: Integers, filed: CoverIndex
 ) -> None:
-    """Fill rows, record and starts of an index over time; the sort is stable."""
+    """Fill rows and record of an index over time; the sort is stable."""
     # counts: [p + 1] zeros, one entry for each level and each start from ``least`` on
     boxes, span = filed.boxes, (len(counts) - 1) // (len(filed.class_offsets) - 1)
     for b in range(len(boxes)):
@@ -49,7 +66,6 @@ def fill_time_index(
             counts[key] += 1
             filed.rows[place] = b
             filed.record[place] = record
-            filed.starts[place] = boxes[b, 0]
 
 
 @compiled_for_many

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from shoal.kernels.cover_index import CoverIndex
+from shoal.kernels.cover_index import CoverIndex, may_contain
 from shoal.kernels.ordering import first_not_below
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.compiled import compiled
@@ -92,14 +92,13 @@ def empty_workspace(n_records: int) -> Workspace:
 
 
 @compiled
-def _holders(record_classes: RecordClasses, starts: Integers, t: int, x: int, y: int, work: Workspace) -> int:
+def _holders(record_classes: RecordClasses, t: int, x: int, y: int, work: Workspace) -> int:
     index, n_now = record_classes.by_time, 0
     boxes, rows, owners, sizes = index.boxes, index.rows, index.record, record_classes.sizes
     even, hull = work.even, work.hull
     for level in range(len(index.class_offsets) - 1):
-        end = index.class_offsets[level + 1]
-        place = first_not_below(starts, index.class_offsets[level], end, t - (1 << level) + 1)
-        while place < end and starts[place] <= t:
+        first, end = may_contain(index, level, t)
+        for place in range(first, end):
             row = rows[place]
             t0, t1, x0, x1 = boxes[row, 0], boxes[row, 1], boxes[row, 2], boxes[row, 4]
             y0, y1 = boxes[row, 3], boxes[row, 5]
@@ -113,18 +112,15 @@ def _holders(record_classes: RecordClasses, starts: Integers, t: int, x: int, y:
                 hull[candidate] += (
                     hull_density(t0, t1, t, n) * hull_density(x0, x1, x, n) * hull_density(y0, y1, y, n)
                 )
-            place += 1
     return n_now
 
 
 @compiled
-def gather_cues(samples: Integers, record_classes: RecordClasses, starts: Integers, work: Workspace) -> int:
+def gather_cues(samples: Integers, record_classes: RecordClasses, work: Workspace) -> int:
     """Collect the cues of every class with any of these samples; return the number of classes."""
     n_touched = 0
     for row in range(len(samples)):
-        for i in range(
-            _holders(record_classes, starts, samples[row, 0], samples[row, 1], samples[row, 2], work)
-        ):
+        for i in range(_holders(record_classes, samples[row, 0], samples[row, 1], samples[row, 2], work)):
             candidate = work.now[i]
             if work.samples_held[candidate] == 0:
                 work.touched[n_touched] = candidate
@@ -200,10 +196,9 @@ def link_victims(
 ) -> None:
     """Fill ``results`` by rules [rules, 4]; classes with most of the samples are scored."""
     work = empty_workspace(len(record_classes.sizes))
-    starts = record_classes.by_time.starts
     for victim in range(len(victims.own_class)):
         samples = victims.samples[victims.offsets[victim] : victims.offsets[victim + 1]]
-        n_touched = gather_cues(samples, record_classes, starts, work)
+        n_touched = gather_cues(samples, record_classes, work)
         most = 1
         for i in range(n_touched):
             most = max(most, work.samples_held[work.touched[i]])
@@ -245,12 +240,9 @@ def answer_victim(
 def count_holders(samples: Integers, record_classes: RecordClasses, counts: Integers) -> None:
     """Fill ``counts`` [q] with the records that contain each sample [q, 3]."""
     work = empty_workspace(len(record_classes.sizes))
-    starts = record_classes.by_time.starts
     for row in range(len(samples)):
         counts[row] = 0
-        for i in range(
-            _holders(record_classes, starts, samples[row, 0], samples[row, 1], samples[row, 2], work)
-        ):
+        for i in range(_holders(record_classes, samples[row, 0], samples[row, 1], samples[row, 2], work)):
             counts[row] += record_classes.sizes[work.now[i]]
             work.even[work.now[i]] = 0.0
             work.hull[work.now[i]] = 0.0
@@ -288,7 +280,6 @@ def strongest_evidence(
     """Fill strengths [v]: the greatest mean score of any record."""
     # samples: [m, 3] slots and cells. A covered sample scores 1 + log(widest / volume), with the volume in
     # slots and cells of the smallest covering box; an uncovered one scores 0.
-    starts = index.starts
     total, best = np.zeros(n_records), np.zeros(n_records)
     touched = np.empty(n_records, dtype=np.int64)
     for person in range(len(strengths)):
@@ -297,9 +288,8 @@ def strongest_evidence(
             t, x, y = samples[row]
             n_touched = 0
             for level in range(len(index.class_offsets) - 1):
-                end = index.class_offsets[level + 1]
-                place = first_not_below(starts, index.class_offsets[level], end, t - (1 << level) + 1)
-                while place < end and starts[place] <= t:
+                first, end = may_contain(index, level, t)
+                for place in range(first, end):
                     box, record = index.boxes[index.rows[place]], index.record[place]
                     if box[1] > t and box[2] <= x < box[4] and box[3] <= y < box[5]:
                         volume = float((box[1] - box[0]) * (box[4] - box[2]) * (box[5] - box[3]))
@@ -307,7 +297,6 @@ def strongest_evidence(
                             touched[n_touched] = record
                             n_touched += 1
                         best[record] = max(best[record], 1 + math.log(widest / volume))
-                    place += 1
             for record in touched[:n_touched]:
                 total[record] += best[record]
                 best[record] = 0.0

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from shoal.kernels.cover_index import may_contain
 from shoal.kernels.likelihood import (
     LinkResults,
     RecordClasses,
@@ -17,7 +18,6 @@ from shoal.kernels.likelihood import (
     empty_workspace,
     gather_cues,
 )
-from shoal.kernels.ordering import first_not_below
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.compiled import compiled
 
@@ -71,9 +71,8 @@ def tau_candidates(records: RecordClasses, seen: Integers, start: int, end: int,
     samples_held = np.empty(len(seen), dtype=np.int64)
     count = 0
     for level in range(len(index.class_offsets) - 1):
-        last = index.class_offsets[level + 1]
-        place = first_not_below(index.starts, index.class_offsets[level], last, t - (1 << level) + 1)
-        while place < last and index.starts[place] <= t:
+        first, last = may_contain(index, level, t)
+        for place in range(first, last):
             record = index.record[place]
             if not looked_at[record] and _holds(index.boxes, index.rows[place], t, x, y):
                 looked_at[record] = True
@@ -81,7 +80,6 @@ def tau_candidates(records: RecordClasses, seen: Integers, start: int, end: int,
                 if _fits(boxes, seen, start, end, samples_held):
                     candidates[count] = record
                     count += 1
-            place += 1
     return count
 
 
@@ -118,12 +116,11 @@ def link_followed_victims(
     """Fill ``results`` and ``answers``: which records fit, and which one rules name."""
     # rules: weights of the cues; if no record fits, those that contain most samples are scored
     work = empty_workspace(len(record_classes.sizes))
-    starts = record_classes.by_time.starts
     for victim in range(len(followed.own_class)):
         asked = followed.asked[victim]
         first, last = followed.window_offsets[victim], followed.window_offsets[victim + 1]
         samples = followed.samples[followed.sample_offsets[first] : followed.sample_offsets[last]]
-        n_touched = gather_cues(samples, record_classes, starts, work)
+        n_touched = gather_cues(samples, record_classes, work)
         fitting, silent, most = 0, 0, 1
         for i in range(n_touched):
             candidate = work.touched[i]

@@ -27,6 +27,7 @@ from shoal.measures.stretch import Caps
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Floats, Integers, Numbers, offsets_of
 from shoal.runtime.compiled import are_few
+from shoal.runtime.memory import release_idle_memory
 from shoal.runtime.run import Run
 
 _MOST_PLACES: Final = 4096
@@ -88,6 +89,7 @@ def prepare_people(original: Trajectories, scale: Scale, run: Run) -> People:
     )
     del lists_of_shares  # as large as the data
     places = _places(cells, shares, scale, narrow, run)
+    release_idle_memory()
     return People(raw, places, _hours(original, shares, first_t, last_t, narrow, run))
 
 

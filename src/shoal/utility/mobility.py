@@ -83,7 +83,9 @@ def trip_length_error(facts: Facts) -> Value:
     if not len(seen.expected):
         return Value(value=math.nan, raw=raw)
     minimum, maximum = float(seen.minimum.mean()), float(seen.maximum.mean())
-    expected, seen_at = _mean_and_quantiles(seen.expected)
+    lengths = seen.expected
+    del seen  # its bounds are as long
+    expected, seen_at = _mean_and_quantiles(lengths)
     distance = float(np.abs(raw_at - seen_at).mean())
     return Value(value=distance, raw=raw, minimum=minimum, expected=expected, maximum=maximum)
 
