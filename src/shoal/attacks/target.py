@@ -38,14 +38,16 @@ def index_over_time(boxes: Integers, offsets: Integers) -> CoverIndex:
     """Boxes [b, 6], 32-bit where they fit, over time; record i owns offsets[i] to offsets[i + 1]."""
     levels, starts = np.empty(len(boxes), dtype=np.int8), boxes[:, 0]
     fill_levels(boxes, levels)
-    class_offsets = offsets_of(np.bincount(levels, minlength=1))
+    class_offsets = offsets_of(
+        int(np.count_nonzero(levels == level)) for level in range(int(levels.max(initial=0)) + 1)
+    )
     least, end = (int(starts.min()), int(starts.max()) + 1) if len(boxes) else (0, 0)
     places = (end - least) * (len(class_offsets) - 1)
     if places > max(len(boxes), _FEW_PLACES):
         rows = np.lexsort((starts, levels)).astype(boxes.dtype)
-        return CoverIndex(class_offsets, boxes, rows, _owners(offsets, boxes.dtype)[rows])
-    filed = CoverIndex(class_offsets, boxes, *(np.empty(len(boxes), dtype=boxes.dtype) for _ in range(2)))
-    fill_time_index(read_only(offsets), levels, least, np.zeros(places + 1, dtype=np.int64), filed)
+        return CoverIndex(class_offsets, boxes, rows, read_only(offsets))
+    filed = CoverIndex(class_offsets, boxes, np.empty(len(boxes), dtype=boxes.dtype), read_only(offsets))
+    fill_time_index(levels, least, np.zeros(places + 1, dtype=np.int64), filed)
     return filed
 
 
@@ -65,7 +67,8 @@ def index_over_places(boxes: Integers, record: Integers) -> PlaceTiles:
 def index_over_areas(by_time: CoverIndex) -> BoxTiles:
     """Boxes over places, and in each over time; too large to cache."""
     order = np.argsort(by_time.boxes[by_time.rows, 0], kind="stable")
-    boxes, record = by_time.boxes[by_time.rows[order]], by_time.record[order]
+    rows = by_time.rows[order]
+    boxes, record = by_time.boxes[rows], _owners(by_time.offsets, rows.dtype)[rows]
     tiles = empty_tiles(boxes, _AREA, len(boxes) // _BOXES_OF_A_TILE)
     areas = BoxTiles(tiles, np.empty_like(boxes), np.empty_like(record), np.empty_like(record))
     fill_box_tiles(boxes, record, areas)

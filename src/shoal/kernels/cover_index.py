@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from shoal.kernels.ordering import first_above
 from shoal.runtime.arrays import Integers, Numbers
 from shoal.runtime.compiled import compiled, compiled_for_many
 
@@ -17,7 +18,7 @@ class CoverIndex(NamedTuple):
     class_offsets: Integers  # int64; class L is places class_offsets[L] to class_offsets[L + 1]
     boxes: Integers  # in their own order
     rows: Integers  # [b], the box at each place: in a class by where they begin along the axis
-    record: Integers  # [b], its owner
+    offsets: Integers  # int64; record i owns boxes offsets[i] to offsets[i + 1]
 
 
 @compiled
@@ -35,7 +36,13 @@ def _first_from(index: CoverIndex, level: int, least: int) -> int:
             low = middle + 1
         else:
             high = middle
-    return low
+    return int(low)
+
+
+@compiled
+def owner_of(index: CoverIndex, row: int) -> int:
+    """The record that owns a box."""
+    return first_above(index.offsets, 0, len(index.offsets), row) - 1
 
 
 @compiled_for_many
@@ -49,23 +56,18 @@ def fill_levels(boxes: Integers, levels: Numbers) -> None:
 
 
 @compiled
-def fill_time_index(
-    offsets: Integers, levels: Numbers, least: int, counts: Integers, filed: CoverIndex
-) -> None:
-    """Fill rows and record of an index over time; the sort is stable."""
+def fill_time_index(levels: Numbers, least: int, counts: Integers, filed: CoverIndex) -> None:
+    """Fill the rows of an index over time; the sort is stable."""
     # counts: [p + 1] zeros, one entry for each level and each start from ``least`` on
     boxes, span = filed.boxes, (len(counts) - 1) // (len(filed.class_offsets) - 1)
     for b in range(len(boxes)):
         counts[np.int64(levels[b]) * span + boxes[b, 0] - least + 1] += 1
     for key in range(1, len(counts)):
         counts[key] += counts[key - 1]
-    for record in range(len(offsets) - 1):
-        for b in range(offsets[record], offsets[record + 1]):
-            key = np.int64(levels[b]) * span + boxes[b, 0] - least
-            place = counts[key]
-            counts[key] += 1
-            filed.rows[place] = b
-            filed.record[place] = record
+    for b in range(len(boxes)):
+        key = np.int64(levels[b]) * span + boxes[b, 0] - least
+        filed.rows[counts[key]] = b
+        counts[key] += 1
 
 
 @compiled_for_many

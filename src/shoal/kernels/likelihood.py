@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from shoal.kernels.cover_index import CoverIndex, may_contain
+from shoal.kernels.cover_index import CoverIndex, may_contain, owner_of
 from shoal.kernels.ordering import first_not_below
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.compiled import compiled
@@ -94,7 +94,7 @@ def empty_workspace(n_records: int) -> Workspace:
 @compiled
 def _holders(record_classes: RecordClasses, t: int, x: int, y: int, work: Workspace) -> int:
     index, n_now = record_classes.by_time, 0
-    boxes, rows, owners, sizes = index.boxes, index.rows, index.record, record_classes.sizes
+    boxes, rows, sizes = index.boxes, index.rows, record_classes.sizes
     even, hull = work.even, work.hull
     for level in range(len(index.class_offsets) - 1):
         first, end = may_contain(index, level, t)
@@ -103,7 +103,7 @@ def _holders(record_classes: RecordClasses, t: int, x: int, y: int, work: Worksp
             t0, t1, x0, x1 = boxes[row, 0], boxes[row, 1], boxes[row, 2], boxes[row, 4]
             y0, y1 = boxes[row, 3], boxes[row, 5]
             if t1 > t and x0 <= x < x1 and y0 <= y < y1:
-                candidate = owners[place]
+                candidate = owner_of(index, row)
                 if even[candidate] == 0.0:
                     work.now[n_now] = candidate
                     n_now += 1
@@ -290,8 +290,9 @@ def strongest_evidence(
             for level in range(len(index.class_offsets) - 1):
                 first, end = may_contain(index, level, t)
                 for place in range(first, end):
-                    box, record = index.boxes[index.rows[place]], index.record[place]
+                    box = index.boxes[index.rows[place]]
                     if box[1] > t and box[2] <= x < box[4] and box[3] <= y < box[5]:
+                        record = owner_of(index, index.rows[place])
                         volume = float((box[1] - box[0]) * (box[4] - box[2]) * (box[5] - box[3]))
                         if best[record] == 0:
                             touched[n_touched] = record

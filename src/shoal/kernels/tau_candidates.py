@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shoal.kernels.cover_index import may_contain
+from shoal.kernels.cover_index import may_contain, owner_of
 from shoal.kernels.likelihood import (
     LinkResults,
     RecordClasses,
@@ -73,8 +73,10 @@ def tau_candidates(records: RecordClasses, seen: Integers, start: int, end: int,
     for level in range(len(index.class_offsets) - 1):
         first, last = may_contain(index, level, t)
         for place in range(first, last):
-            record = index.record[place]
-            if not looked_at[record] and _holds(index.boxes, index.rows[place], t, x, y):
+            if not _holds(index.boxes, index.rows[place], t, x, y):
+                continue
+            record = owner_of(index, index.rows[place])
+            if not looked_at[record]:
                 looked_at[record] = True
                 boxes = records.boxes[records.offsets[record] : records.offsets[record + 1]]
                 if _fits(boxes, seen, start, end, samples_held):

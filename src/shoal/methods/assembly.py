@@ -13,6 +13,7 @@ from shoal.model.omission import samples_by_reason
 from shoal.model.release import Boxes, Linkage, Losses, Payload, Points, Release, Released
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Integers, offsets_of
+from shoal.runtime.memory import release_idle_memory
 from shoal.runtime.randomness import Randomness
 
 _FEWEST_TO_TELL_AN_ORDER: Final = 4
@@ -44,7 +45,8 @@ def assemble(
         boxes = box_measures.BoxColumns(*published[number].columns())
         covered += int(box_measures.count_covered(box_measures.Points(*original.samples_of(subject)), boxes))
     together = Boxes.concatenate(published)
-    del published, boxes
+    del classes, published, boxes  # the rows of all records need the memory
+    release_idle_memory()
     rows = _RecordRows(
         payload=together,
         members=members,

@@ -72,7 +72,9 @@ def publish_classes(
     method: Method, original: Trajectories, classes: Iterable[EquivalenceClass], hull: str, rng: Randomness
 ) -> Released:
     """The release of these classes, enlarged by the rule, and its linkage."""
-    return assemble(original, list(finish_boxes(method, original, classes, hull, rng)), method, rng)
+    finished = finish_boxes(method, original, classes, hull, rng)
+    del classes  # goes with what it is finished to
+    return assemble(original, list(finished), method, rng)
 
 
 def _round_boxes(boxes: Boxes, rule: HullRule, grid: Grid, rng: Randomness) -> Boxes:

@@ -89,6 +89,7 @@ def _write(parts: Sequence[Release], path: Path, *, described: bool) -> Bounds:
                     corners.append(bounds)
                 outlines = pa.concat_arrays(drawn)
                 del drawn  # writing needs the memory
+                release_idle_memory()
                 writer.write(pa.table({GEOMETRY: outlines}))
                 del outlines
         writer.close(_description(corners, shape) if described else {})

@@ -25,6 +25,7 @@ from shoal.release_folder.packing import (
     share_equal,
 )
 from shoal.runtime.arrays import Integers, Numbers
+from shoal.runtime.memory import release_idle_memory
 from shoal.runtime.run import Run
 from shoal.verification.boxes.loops import is_canonical
 from shoal.verification.files.layout import layout_findings
@@ -60,6 +61,7 @@ class Repacking:
         if sum(map(len, self._outlines)) >= self._n_rows:
             together = pa.table({GEOMETRY: pa.concat_arrays(self._outlines)})
             self._outlines.clear()
+            release_idle_memory()  # writing needs the memory
             self._writer.write(together)
 
     def finish(self) -> list[str]:
