@@ -15,6 +15,7 @@ from shoal.kernels.joint_reading import (
     N_READING,
     N_STANDING,
     WAYS,
+    guess_by_followed_sides,
     guess_in_record,
     guess_of_person,
 )
@@ -152,6 +153,9 @@ def read_all(
             known = by_time(classes.samples(reading.known))
             guesses = np.empty((n_ways, len(boxes), 3), dtype=np.int64)
             likely = guess_in_record(boxes, known, unknown, places, reach, guesses)
+            if n_ways > N_STANDING:
+                guesses[-1] = guesses[0]
+                guess_by_followed_sides(boxes, known, unknown, places, reach, guesses[-1])
             target.guesses[question] = guesses.astype(target.boxes.dtype), likely  # in boxes, so they fit
         narrow, likely = target.guesses[question]
         guesses = narrow.astype(np.int64)

@@ -44,9 +44,7 @@ class PlaceList(NamedTuple):
     busyness: Floats  # float64 [p], above 0
     public: bool  # otherwise learned from sides of boxes, so that a blind reader lacks it
     motion: Floats  # float64 [m, m]; how much likelier sides move so many cells in a slot if one body does
-    along: (
-        Floats  # float64 [m, m]; how likely a body goes so far along a side that moves so far, next to others
-    )
+    along: Floats  # float64 [m, m]; how likely a body goes so far, next to others, where a side moves so far
 
 
 class Contents(NamedTuple):
@@ -479,14 +477,9 @@ def _guess_blindly(boxes: Integers, contents: Contents, places: PlaceList, guess
 
 
 @compiled
-def guess_in_record(
-    boxes: Integers, known: Integers, people: int, places: PlaceList, reach: int, guesses: Integers
-) -> Contents:
-    """Fill guesses [5 or 6, b, 3] of slots and cells, by ``WAYS``; known: samples [s, 3], ascending in time.
-
-    people: how many of the record are not known. Returns the places where these may have been.
-    """
-    guess_samples(boxes, known, guesses[0])
+def _find_contents(
+    boxes: Integers, known: Integers, places: PlaceList, reach: int
+) -> tuple[Contents, Integers, Integers]:
     contents = places_in_boxes(boxes, places, reach)
     touched, own = np.empty(len(boxes), dtype=np.int64), np.empty(len(boxes), dtype=np.int64)
     _find_known(boxes, known, places, reach, touched, own)
@@ -494,16 +487,35 @@ def guess_in_record(
         for c in range(_SETS):
             if c & touched[b]:  # the known ones may move it
                 contents.weights[b, c] = 1.0
+    return contents, touched, own
+
+
+@compiled
+def guess_by_followed_sides(
+    boxes: Integers, known: Integers, people: int, places: PlaceList, reach: int, guess: Integers
+) -> None:
+    """Move the guess [b, 3] of slots and cells to the place that explains a side most likely, if any does."""
+    contents, touched, _ = _find_contents(boxes, known, places, reach)
+    chances = follow_sides(boxes, contents, touched, people, places)
+    for b in range(len(boxes)):
+        first, end = contents.offsets[b], contents.offsets[b + 1]
+        if _sum(chances[first:end]) > 0.0:
+            place = contents.places[_largest(chances, first, end)]
+            guess[b, 1], guess[b, 2] = places.x[place], places.y[place]
+
+
+@compiled
+def guess_in_record(
+    boxes: Integers, known: Integers, people: int, places: PlaceList, reach: int, guesses: Integers
+) -> Contents:
+    """Fill guesses [5, b, 3] of slots and cells, by the first ``WAYS``; known: samples [s, 3], by time.
+
+    people: how many of the record are not known. Returns the places where these may have been.
+    """
+    guess_samples(boxes, known, guesses[0])
+    contents, touched, own = _find_contents(boxes, known, places, reach)
     expected, named = np.empty(len(contents.places)), np.empty((2, len(boxes)), dtype=np.int64)
     read_record(contents, touched, people, places.busyness, expected, named, ROUNDS)
-    if len(guesses) == len(WAYS):
-        guesses[-1] = guesses[0]
-        chances = follow_sides(boxes, contents, touched, people, places)
-        for b in range(len(boxes)):
-            first, end = contents.offsets[b], contents.offsets[b + 1]
-            if _sum(chances[first:end]) > 0.0:
-                place = contents.places[_largest(chances, first, end)]
-                guesses[-1, b, 1], guesses[-1, b, 2] = places.x[place], places.y[place]
     _guess_blindly(boxes, contents, places, guesses[3])
     for b in range(len(boxes)):
         for way in range(2):
