@@ -186,7 +186,7 @@ def motion_of(records: BoxTarget) -> tuple[Floats, Floats]:
     before, after = (boxes[rows, 2:].astype(np.int64) for rows in (follows, follows + 1))
     steps = np.minimum(np.abs(after - before), _FARTHEST)
     counts = np.bincount(steps.ravel(), minlength=_FARTHEST + 1) + 1.0
-    of_side = (counts / counts.sum()).astype(np.float64)
+    of_side: Floats = counts / counts.sum()
     motion = (1.0 + _moves_of_bodies(of_side, whole=True) / np.outer(of_side, of_side)) / 2.0
     ways_along = np.where(np.arange(len(of_side)), 2, 1)
     return motion, _moves_of_bodies(of_side, whole=False) / of_side[:, None] / ways_along

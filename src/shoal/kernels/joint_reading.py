@@ -385,16 +385,21 @@ def expect_person(contents: Contents, cells: Integers, people: int, places: Plac
 
 
 @compiled
+def _name_likeliest(contents: Contents, chances: Floats, places: PlaceList, guesses: Integers) -> None:
+    for b in range(len(guesses)):
+        first, end = contents.offsets[b], contents.offsets[b + 1]
+        if _sum(chances[first:end]) > 0.0:
+            place = contents.places[_largest(chances, first, end)]
+            guesses[b, 1], guesses[b, 2] = places.x[place], places.y[place]
+
+
+@compiled
 def guess_of_person(
     contents: Contents, cells: Integers, people: int, places: PlaceList, guesses: Integers
 ) -> None:
     """Set the cells of guesses [b, 3] to the likeliest places by ``expect_person``, where there is one."""
     expected = expect_person(contents, cells, people, places, _ROUNDS_APART)
-    for b in range(len(guesses)):
-        first, end = contents.offsets[b], contents.offsets[b + 1]
-        if _sum(expected[first:end]) > 0.0:
-            place = contents.places[_largest(expected, first, end)]
-            guesses[b, 1], guesses[b, 2] = places.x[place], places.y[place]
+    _name_likeliest(contents, expected, places, guesses)
 
 
 @compiled
@@ -492,16 +497,11 @@ def _find_contents(
 
 @compiled
 def guess_by_followed_sides(
-    boxes: Integers, known: Integers, people: int, places: PlaceList, reach: int, guess: Integers
+    boxes: Integers, known: Integers, people: int, places: PlaceList, reach: int, guesses: Integers
 ) -> None:
-    """Move the guess [b, 3] of slots and cells to the place that explains a side most likely, if any does."""
+    """Move guesses [b, 3] of slots and cells to the places that explain a side most likely, if any does."""
     contents, touched, _ = _find_contents(boxes, known, places, reach)
-    chances = follow_sides(boxes, contents, touched, people, places)
-    for b in range(len(boxes)):
-        first, end = contents.offsets[b], contents.offsets[b + 1]
-        if _sum(chances[first:end]) > 0.0:
-            place = contents.places[_largest(chances, first, end)]
-            guess[b, 1], guess[b, 2] = places.x[place], places.y[place]
+    _name_likeliest(contents, follow_sides(boxes, contents, touched, people, places), places, guesses)
 
 
 @compiled
