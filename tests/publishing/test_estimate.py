@@ -55,3 +55,10 @@ def test_of_too_few_people_nothing_is_said() -> None:
     (told,) = estimate_releases(read(synthesize(n_subjects=6, days=2, seed=3)), [2])
     assert math.isnan(told.space_m)
     assert told.in_words() == "Too few people to say what a release with k = 2 would be."
+
+
+def test_crowds_too_large_for_a_sample_are_said_to_be() -> None:
+    people = read(synthesize(n_subjects=2_100, days=1, seed=6))
+    (told,) = estimate_releases(people, [600])
+    assert math.isnan(told.space_m)
+    assert told.in_words() == "Too few people in a sample to say what a release with k = 600 would be."

@@ -52,7 +52,8 @@ class ReleaseEstimate:
     def in_words(self) -> str:
         """The estimate in a sentence."""
         if math.isnan(self.space_m):
-            return f"Too few people to say what a release with k = {self.k} would be."
+            few = "people" if self.sampled == self.people else "people in a sample"
+            return f"Too few {few} to say what a release with k = {self.k} would be."
         known = (
             f"A release by glove with k = {self.k} would tell half of the samples to about "
             f"{_two_digits(measured_m, self.space_m)} and {_two_digits(measured_s, self.time_s)}"
@@ -104,7 +105,7 @@ def _most_people(original: Trajectories, k: int, people: int, samples: int) -> i
 def _estimate(original: Trajectories, k: int, run: Run) -> ReleaseEstimate:
     n = original.n_subjects
     largest = _most_people(original, k, _LARGEST_ESTIMATED, _MOST_ESTIMATED)
-    if n < max(k, LEAST_PEOPLE):
+    if n < max(k, LEAST_PEOPLE) or largest < min(n, _PARTS[-1] * _LEAST_CROWDS * k):
         space = time = (math.nan,) * 3
     elif largest == n:
         space, time = ((median,) * 3 for median in _medians(original, k, run))
