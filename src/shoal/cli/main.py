@@ -30,6 +30,7 @@ from shoal.errors import ClaimError, ShoalError
 from shoal.version import __version__
 
 HOLDS, FAILS, BAD, INTERRUPTED = 0, 1, 2, 128 + signal.SIGINT
+_STOP_AGAIN_S: Final = 1.0
 
 _ARROW_POOL: Final = ("ARROW_DEFAULT_MEMORY_POOL", "system")  # Arrow's own keeps what it has freed
 
@@ -85,6 +86,7 @@ shoal.add_section("Share one track, collect from many", cli_share.share, "collec
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command and exit; every error is one line on standard error."""
     signal.signal(signal.SIGTERM, _stop)
+    signal.signal(signal.SIGALRM, _stop_again)
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as under nohup
         signal.signal(signal.SIGHUP, _hang_up)
     os.environ.setdefault(*_ARROW_POOL)  # read when Arrow is loaded, which no command is before this
@@ -95,6 +97,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             args=None if arguments is None else list(arguments), prog_name="shoal", standalone_mode=False
         )
     except (KeyboardInterrupt, click.Abort) as stopped:
+        signal.setitimer(signal.ITIMER_REAL, 0)
         reason = str(stopped.__cause__ or "")  # click wraps what interrupts it
         code = _complain(reason or "interrupted; nothing half-written is left", INTERRUPTED, as_json=as_json)
     except click.exceptions.NoArgsIsHelpError as error:
@@ -137,6 +140,18 @@ def _ran_out_of_memory(error: BaseException | None) -> bool:
 
 
 def _stop(_signal: int, _frame: Any) -> None:
+    """Interrupt, and again: libraries clear an error now and then, above all while they are loaded."""
+    signal.setitimer(signal.ITIMER_REAL, _STOP_AGAIN_S, _STOP_AGAIN_S)
+    raise KeyboardInterrupt
+
+
+def _stop_again(_signal: int, _frame: Any) -> None:
+    """Interrupt, unless what is written is just being removed because of the first time."""
+    error = sys.exc_info()[1]
+    while error is not None:
+        if isinstance(error, KeyboardInterrupt):
+            return
+        error = error.__context__
     raise KeyboardInterrupt
 
 
