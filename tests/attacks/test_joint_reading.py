@@ -12,6 +12,7 @@ from shoal.attacks import Rate, attack
 from shoal.attacks.attacking import AttackScope
 from shoal.attacks.place_lists import _corners, motion_of
 from shoal.attacks.target import BoxTarget
+from shoal.kernels.followed_sides import follow_sides
 from shoal.kernels.joint_reading import (
     ROUNDS,
     Contents,
@@ -19,7 +20,6 @@ from shoal.kernels.joint_reading import (
     PlaceList,
     expect_person,
     expect_visits,
-    follow_sides,
     guess_in_record,
     guess_of_person,
     places_in_boxes,
@@ -266,7 +266,10 @@ def test_sides_are_followed_through_slots_as_all_ways_say(seed: int) -> None:
                 told[row] += weight * (row >= 0)
         sums = [told[rows[b]].sum() or 1 for b in of_box]
         nowhere *= 1 - np.where(at_side, told / sums, 0)
-    assert follow_sides(boxes, contents, touched, 3, places) == pytest.approx(1 - nowhere)
+    at_sides, chances = follow_sides(boxes, contents, touched, 3, places)
+    assert at_sides.places.tolist() == contents.places[contents.sides > 0].tolist()
+    assert at_sides.offsets.tolist() == [0, *np.cumsum(np.bincount(of_box, contents.sides > 0, 3))]
+    assert chances == pytest.approx(1 - nowhere[contents.sides > 0])
 
 
 def walkers(crowds: int, minutes: int, rng: np.random.Generator) -> Integers:

@@ -10,12 +10,12 @@ from shoal.attacks.evaluation import Evaluation
 from shoal.attacks.place_lists import PUBLIC_LIST, known_list, list_of, reach_of
 from shoal.attacks.rate import Rate, Rule
 from shoal.attacks.target import BoxTarget
+from shoal.kernels.followed_sides import guess_by_followed_sides
 from shoal.kernels.insider import N_SHARES, Readings, score_in_records
 from shoal.kernels.joint_reading import (
     N_READING,
     N_STANDING,
     WAYS,
-    guess_by_followed_sides,
     guess_in_record,
     guess_of_person,
 )

@@ -12,7 +12,7 @@ from shoal.attacks.place_lists import list_of, reach_of
 from shoal.attacks.rate import Rate, Rule
 from shoal.attacks.target import BoxTarget
 from shoal.kernels.homes import WeightedAreas, fill_place_chances, find_homes
-from shoal.kernels.joint_reading import ROUNDS, expect_visits
+from shoal.kernels.joint_reading import ROUNDS, expect_visits, name_at_hours
 from shoal.measures.presence import HomeOrWork, clock_offsets_s, share_of_hours
 from shoal.model.clocks import Clock, clock_of
 from shoal.model.release import Boxes
@@ -115,27 +115,20 @@ def _true_cells(
 def _read_together(evaluation: Evaluation[BoxTarget], clock: _LocalClock) -> Integers:
     """int64 [places, 2, v, 2]: the cell that the sides of all boxes name, and the busiest one."""
     target, places, reach = evaluation.target, list_of(evaluation), reach_of(evaluation)
-    classes = target.class_of[evaluation.records]
-    cells = np.column_stack([places.x, places.y])
-    cell_named = np.full((len(_PLACES), 2, len(classes), 2), _NOWHERE)
+    classes, row_of = np.unique(target.class_of[evaluation.records], return_inverse=True)
+    cells = np.vstack([np.column_stack([places.x, places.y]), [_NOWHERE, _NOWHERE]])
+    named = np.empty((len(_PLACES), 2, len(classes), 2), dtype=np.int64)
 
     def part(mine: slice) -> None:
         for row in range(mine.start, mine.stop):
             boxes = target.classes.records.record(int(classes[row]))
             people = max(int(target.classes.sizes[classes[row]]), 2)
             contents, expected = expect_visits(boxes, people, places, reach, ROUNDS)
-            box = np.repeat(np.arange(len(boxes)), np.diff(contents.offsets))
-            busy = places.busyness[contents.places]
-            busy /= np.bincount(box, weights=busy, minlength=len(boxes))[box]
-            for number, place in enumerate(_PLACES):
-                shares = clock.shares(boxes, target.grid.slot_s, place)[box]
-                for way, visits in enumerate((expected, busy * places.public)):
-                    total = np.bincount(contents.places, weights=visits * shares, minlength=1)
-                    if total.max() > 0:
-                        cell_named[number, way, row] = cells[total.argmax()]
+            hours = np.array([clock.shares(boxes, target.grid.slot_s, place) for place in _PLACES])
+            named[:, :, row] = cells[name_at_hours(contents, expected, places, hours)]
 
     evaluation.run.each_part(part, len(classes), _PART)
-    return cell_named
+    return named[:, :, row_of]
 
 
 def _chances(

@@ -4,9 +4,6 @@ A box is taken as the hull of a few draws from the record's habits: shares of pl
 the box. Some draw lies at each side. Habits and draws explain each other by expectation maximization
 (Dempster, Laird and Rubin 1977), beginning with how busy places are. Who knows where one of the people was
 at times gives that one habits apart from those of the others.
-
-A body that moves along streets has no habits. Where boxes follow each other slot by slot, each side is
-followed by a hidden Markov model as well: its state is the place that explains the side.
 """
 
 from typing import Final, NamedTuple
@@ -29,7 +26,7 @@ _TRUST: Final = 50.0  # draws that busyness counts for
 _RARE: Final = 1e-4  # a share of the draws from a box that is left out
 _KNOWN: Final = 10.0  # draws that a known sample counts for
 _DRAWS_EACH: Final = 2  # different places of a person in a box
-_SIDES: Final = 4  # so many draws touch all sides, if any can
+N_SIDES: Final = 4  # so many draws touch all sides, if any can
 TWO_SLOTS: Final = 2  # of two boxes, one slot each, without a gap
 _X_SIDES: Final = (2, 4)  # columns of boxes
 _Y_SIDES: Final = (3, 5)
@@ -57,17 +54,17 @@ class Contents(NamedTuple):
 
 
 @compiled
-def _sides_at(boxes: Integers, b: int, bounds: Integers, reach: int) -> int:
-    # the set of sides that these bounds lie at, -1 = they reach out of the box
-    if bounds[0] < boxes[b, 2] or bounds[1] < boxes[b, 3]:
+def _sides_at(boxes: Integers, b: int, bounds: Integers, place: int, reach: int) -> int:
+    # the set of sides that the bounds of a place lie at, -1 = they reach out of the box
+    if bounds[place, 0] < boxes[b, 2] or bounds[place, 1] < boxes[b, 3]:
         return -1
-    if bounds[2] > boxes[b, 4] or bounds[3] > boxes[b, 5]:
+    if bounds[place, 2] > boxes[b, 4] or bounds[place, 3] > boxes[b, 5]:
         return -1
     return int(
-        (bounds[0] < boxes[b, 2] + reach)
-        + 2 * (bounds[1] < boxes[b, 3] + reach)
-        + 4 * (bounds[2] > boxes[b, 4] - reach)
-        + 8 * (bounds[3] > boxes[b, 5] - reach)
+        (bounds[place, 0] < boxes[b, 2] + reach)
+        + 2 * (bounds[place, 1] < boxes[b, 3] + reach)
+        + 4 * (bounds[place, 2] > boxes[b, 4] - reach)
+        + 8 * (bounds[place, 3] > boxes[b, 5] - reach)
     )
 
 
@@ -101,7 +98,7 @@ def places_in_boxes(boxes: Integers, places: PlaceList, reach: int) -> Contents:
     for b in range(len(boxes)):
         for place in range(rows[b, 0], rows[b, 1]):
             if boxes[b, 3] <= places.y[place] < boxes[b, 5]:
-                at = _sides_at(boxes, b, places.bounds[place], reach)
+                at = _sides_at(boxes, b, places.bounds, place, reach)
                 if at >= 0:
                     inside[n], sides[n] = place, at
                     n += 1
@@ -137,17 +134,17 @@ def _fill_chances(draws: Draws, touched: int, least: int) -> int:
 def surest_place(contents: Contents, b: int, shares: Floats, touched: int, count: int, draws: Draws) -> int:
     """The position of the place with the least chance to be in no draw, if all sides are touched.
 
-    shares [c]: of the places in their boxes; draws.mass: of those at each set of sides.
+    shares: of the places in this box; draws.mass: of those at each set of sides.
     """
     # only the usual place of each set of sides can be it
-    usual, surest, least = np.empty(_SETS, dtype=np.int64), -1, np.inf
+    usual, surest, least, first = np.empty(_SETS, dtype=np.int64), -1, np.inf, contents.offsets[b]
     usual[:] = -1
-    for c in range(contents.offsets[b], contents.offsets[b + 1]):
-        group = contents.sides[c]
-        if usual[group] < 0 or shares[c] > shares[usual[group]]:
-            usual[group] = c
+    for at in range(contents.offsets[b + 1] - first):
+        group = contents.sides[first + at]
+        if usual[group] < 0 or shares[at] > shares[usual[group]]:
+            usual[group] = at
     for group in range(_SETS):
-        at = int(usual[group])
+        at = usual[group]
         if at < 0:
             continue
         mass = draws.mass[group]
@@ -155,12 +152,13 @@ def surest_place(contents: Contents, b: int, shares: Floats, touched: int, count
         _fill_chances(draws, touched, count)
         draws.mass[group] = mass
         if draws.chances[count, touched] < least:
-            surest, least = at, draws.chances[count, touched]
+            surest, least = first + at, draws.chances[count, touched]
     return surest
 
 
 @compiled
-def _sum(values: Floats) -> float:
+def sum_of(values: Floats) -> float:
+    """The sum, from the first value on."""
     total = 0.0
     for value in values:
         total += value
@@ -168,7 +166,32 @@ def _sum(values: Floats) -> float:
 
 
 @compiled
-def _divide(values: Floats, by: float) -> None:
+def _sum_run(values: Floats, first: int, end: int) -> float:
+    # places are unsigned, which spares a check of each; four sums, since one waits for each addition
+    i, one, two, three, four = first, np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
+    sums = (0.0, 0.0, 0.0, 0.0)
+    a, b, c, d = sums
+    while i + four <= end:
+        a += values[i]
+        b += values[i + one]
+        c += values[i + two]
+        d += values[i + three]
+        i += four
+    while i < end:
+        a += values[i]
+        i += one
+    return (a + b) + (c + d)
+
+
+@compiled
+def _add_run(sums: Floats, values: Floats, first: int, end: int, by: float) -> None:
+    for i in range(first, end):
+        sums[i] += values[i] * by
+
+
+@compiled
+def divide(values: Floats, by: float) -> None:
+    """Divide all values in place."""
     for i in range(len(values)):
         values[i] /= by
 
@@ -188,26 +211,123 @@ def _prior(places: Numbers, busyness: Floats) -> Floats:
     for place in places:
         prior[place] = busyness[place]
     if len(places):
-        scale = _TRUST / _sum(prior)
+        scale = _TRUST / sum_of(prior)
         for place in range(len(prior)):
             prior[place] *= scale
     return prior
 
 
+class Apart(NamedTuple):
+    """The contents of boxes, parted into runs of places at no side that follow each other, and the others."""
+
+    run_offsets: Integers
+    runs: Integers  # [r, 2], first and end in the list of places
+    row_offsets: Integers
+    rows: Integers  # [m], of the contents
+
+
 @compiled
-def _weigh_places(contents: Contents, b: int, habit: Floats, shares: Floats, mass: Floats) -> float:
-    # fill the weights [c] of the places in a box and the share of each set of sides in their sum, returned
-    mass[:], inside = 0.0, 0.0
-    for c in range(contents.offsets[b], contents.offsets[b + 1]):
-        shares[c] = habit[contents.places[c]] * contents.weights[b, contents.sides[c]]
-        if contents.sides[c]:
-            mass[contents.sides[c]] += shares[c]
-        else:  # most places
-            inside += shares[c]
-    mass[0] = inside
-    total = _sum(mass)
-    _divide(mass, total)
+def part_by_sides(contents: Contents) -> Apart:
+    """Places at no side are in most boxes; rounds take them run by run."""
+    offsets, places, sides, _ = contents
+    rows = np.flatnonzero(sides)
+    runs = np.empty((len(sides) - len(rows), 2), dtype=np.uint64)
+    run_offsets, row_offsets, r, n = np.zeros_like(offsets), np.zeros_like(offsets), 0, 0
+    for b in range(len(offsets) - 1):
+        c = offsets[b]
+        while c < offsets[b + 1]:
+            if sides[c]:
+                n += 1
+                c += 1
+                continue
+            first = c
+            while c < offsets[b + 1] and not sides[c] and places[c] == places[first] + c - first:
+                c += 1
+            runs[r, 0], runs[r, 1] = places[first], places[first] + c - first
+            r += 1
+        run_offsets[b + 1], row_offsets[b + 1] = r, n
+    return Apart(run_offsets, runs, row_offsets, rows)
+
+
+@compiled
+def _weigh_places(contents: Contents, apart: Apart, b: int, habit: Floats, mass: Floats) -> float:
+    # fill the share of each set of sides in the weights of the places in a box; their sum is returned
+    mass[:] = 0.0
+    for row in range(apart.row_offsets[b], apart.row_offsets[b + 1]):
+        c = apart.rows[row]
+        mass[contents.sides[c]] += habit[contents.places[c]] * contents.weights[b, contents.sides[c]]
+    for r in range(apart.run_offsets[b], apart.run_offsets[b + 1]):
+        mass[0] += _sum_run(habit, apart.runs[r, 0], apart.runs[r, 1])
+    total = sum_of(mass)
+    divide(mass, total)
     return total
+
+
+@compiled
+def _count_draws(
+    contents: Contents, apart: Apart, b: int, habit: Floats, each: Floats, counts: Floats
+) -> None:
+    # add to the counts of places; each [16]: draws for a weight, by the set of sides
+    for row in range(apart.row_offsets[b], apart.row_offsets[b + 1]):
+        c = apart.rows[row]
+        place, at = contents.places[c], contents.sides[c]
+        counts[place] += habit[place] * contents.weights[b, at] * each[at]
+    for r in range(apart.run_offsets[b], apart.run_offsets[b + 1]):
+        _add_run(counts, habit, apart.runs[r, 0], apart.runs[r, 1], each[0])
+
+
+@compiled
+def _expect_draws(contents: Contents, b: int, habit: Floats, each: Floats, expected: Floats) -> None:
+    # of the places in a box
+    first = contents.offsets[b]
+    for c in range(first, contents.offsets[b + 1]):
+        at = contents.sides[c]
+        expected[c - first] = habit[contents.places[c]] * contents.weights[b, at] * each[at]
+
+
+@compiled
+def _draw_from(
+    contents: Contents,
+    apart: Apart,
+    b: int,
+    touched: int,
+    least: int,
+    habit: Floats,
+    each: Floats,
+    draws: Draws,
+) -> tuple[int, float]:
+    # how many draws explain a box, 0 = none, and the weights of its places; ``each`` as for _count_draws
+    if contents.offsets[b] == contents.offsets[b + 1]:
+        return 0, 0.0
+    total = _weigh_places(contents, apart, b, habit, draws.mass)
+    count = _fill_chances(draws, touched, least)
+    if count:
+        for c in range(_SETS):
+            each[c] = draws.chances[count - 1, touched | c] / draws.chances[count, touched]
+            each[c] *= count / total
+    return count, total
+
+
+@compiled
+def _draws_of(people: int) -> Draws:
+    return Draws(np.empty(_SETS), np.empty((max(_DRAWS_EACH * people, N_SIDES) + 1, _SETS)))
+
+
+@compiled
+def learn_habits(
+    contents: Contents, apart: Apart, touched: Integers, people: int, busyness: Floats, rounds: int
+) -> Floats:
+    """Draws of each listed place after so many rounds; parameters as of ``read_record``."""
+    prior, draws, each = _prior(contents.places, busyness), _draws_of(people), np.empty(_SETS)
+    habit = prior
+    for _ in range(rounds):
+        counts = prior.copy()
+        for b in range(len(touched)):
+            count, _ = _draw_from(contents, apart, b, touched[b], _DRAWS_EACH * people, habit, each, draws)
+            if count:
+                _count_draws(contents, apart, b, habit, each, counts)
+        habit = counts
+    return habit
 
 
 @compiled
@@ -223,97 +343,43 @@ def read_record(
     """Fill named [2, b]: the place that is surest in each box, and the usual one; -1 = none explains it.
 
     touched [b]: sides that known samples explain. people: those whose samples are not known. expected [c]:
-    draws of each place in a box. named [2, 0]: only these are filled.
+    draws of each place in a box. named [2, 0], expected [0]: only the other is filled.
     """
-    offsets, places, sides, _ = contents
-    prior, least = _prior(places, busyness), _DRAWS_EACH * people
-    habit, shares, each = prior.copy(), np.empty(len(places)), np.empty(_SETS)
-    draws = Draws(np.empty(_SETS), np.empty((max(least, _SIDES) + 1, _SETS)))
+    apart, offsets = part_by_sides(contents), contents.offsets
+    habit = learn_habits(contents, apart, touched, people, busyness, rounds)
+    most = (offsets[1:] - offsets[:-1]).max() if len(touched) else 0
+    draws, each, none = _draws_of(people), np.empty(_SETS), np.ones(_SETS)
+    shares, expected_here = np.empty(most), np.empty(most)
     named[:], expected[:] = -1, 0.0
-    for turn in range(rounds + 1):
-        counts = prior.copy()
-        for b in range(len(touched)):
-            first, end = offsets[b], offsets[b + 1]
-            if first == end:
-                continue
-            total = _weigh_places(contents, b, habit, shares, draws.mass)
-            count = _fill_chances(draws, touched[b], least)
-            if not count:
-                continue
-            for c in range(_SETS):
-                each[c] = draws.chances[count - 1, touched[b] | c] / draws.chances[count, touched[b]]
-                each[c] *= count / total
-            for c in range(first, end):
-                expected[c] = shares[c] * each[sides[c]]
-                counts[places[c]] += expected[c]
-            if turn == rounds and named.shape[1]:
-                _divide(shares[first:end], total)
-                named[0, b] = places[surest_place(contents, b, shares, touched[b], count, draws)]
-                named[1, b] = places[_largest(expected, first, end)]
-        habit = counts
+    for b in range(len(touched)):
+        count, total = _draw_from(contents, apart, b, touched[b], _DRAWS_EACH * people, habit, each, draws)
+        if not count:
+            continue
+        first, inside = offsets[b], offsets[b + 1] - offsets[b]
+        here = expected[first : first + inside] if len(expected) else expected_here
+        _expect_draws(contents, b, habit, each, here)
+        if named.shape[1]:
+            _expect_draws(contents, b, habit, none, shares)
+            divide(shares[:inside], total)
+            named[0, b] = contents.places[surest_place(contents, b, shares, touched[b], count, draws)]
+            named[1, b] = contents.places[first + _largest(here, 0, inside)]
 
 
 @compiled
-def _pass_on(
-    boxes: Integers, side: int, step: int, starts: Integers, along: Integers, prior: Floats, moves: Floats
-) -> Floats:
-    # how much likelier each place [r] explains this side by the boxes before (step 1) or after (step -1)
-    told, share, most = np.ones(len(prior)), prior.copy(), len(moves) - 1
-    for turn in range(len(boxes)):
-        b = turn if step > 0 else len(boxes) - 1 - turn
-        a, first, end = b - step, starts[b], starts[b + 1]
-        if not 0 <= a < len(boxes) or boxes[max(a, b), 1] - boxes[min(a, b), 0] != TWO_SLOTS:
-            continue
-        if first == end or starts[a] == starts[a + 1]:
-            continue
-        moved, late = min(abs(boxes[b, 2 + side] - boxes[a, 2 + side]), most), max(a, b)
-        each = (boxes[late, 5 - side % 2] - boxes[late, 3 - side % 2]) / (starts[late + 1] - starts[late])
-        for r in range(first, end):
-            came = 0.0
-            for q in range(starts[a], starts[a + 1]):
-                away = abs(along[r] - along[q])
-                if away < most:
-                    came += share[q] * moves[moved, away] / prior[r if step > 0 else q]
-            told[r] += came * each
-            share[r] = prior[r] * told[r]
-        _divide(share[first:end], _sum(share[first:end]))
-    return told
-
-
-@compiled
-def follow_sides(
-    boxes: Integers, contents: Contents, touched: Integers, people: int, places: PlaceList
-) -> Floats:
-    """The chance [c] that each place explains a side of its box, as sides move from slot to slot.
-
-    In the next slot, the same body is at a side as often as another one.
-    """
-    offsets, inside, sides, _ = contents
-    expected, named = np.empty(len(sides)), np.empty((2, 0), dtype=np.int64)
-    alike = Contents(offsets, inside, sides, np.ones_like(contents.weights))
-    read_record(alike, touched, people, places.busyness, expected, named, 0)
-    nowhere, rows, starts = np.ones(len(sides)), np.empty(len(sides), dtype=np.int64), np.zeros_like(offsets)
-    for side in range(_SIDES):
-        n = 0
-        for b in range(len(boxes)):
-            for c in range(offsets[b], offsets[b + 1]):
-                if sides[c] & ~touched[b] & (1 << side) and expected[c] > 0.0:
-                    rows[n] = c
-                    n += 1
-            starts[b + 1] = n
-        at_side = rows[:n]
-        prior, along = expected[at_side], (places.x if side % 2 else places.y)[inside[at_side]]
-        for b in range(len(boxes)):
-            own = prior[starts[b] : starts[b + 1]]
-            _divide(own, _sum(own))
-        chances = prior * _pass_on(boxes, side, 1, starts, along, prior, places.along)
-        chances *= _pass_on(boxes, side, -1, starts, along, prior, places.along)
-        for b in range(len(boxes)):
-            own = chances[starts[b] : starts[b + 1]]
-            _divide(own, _sum(own))
-        for r in range(n):
-            nowhere[at_side[r]] *= 1.0 - chances[r]
-    return 1.0 - nowhere
+def expect_at_sides(
+    contents: Contents, touched: Integers, people: int, busyness: Floats, rounds: int
+) -> tuple[Contents, Floats]:
+    """The places at sides alone, and the draws expected of each; parameters as of ``read_record``."""
+    apart = part_by_sides(contents)
+    habit = learn_habits(contents, apart, touched, people, busyness, rounds)
+    draws, each, expected = _draws_of(people), np.empty(_SETS), np.zeros(len(apart.rows))
+    for b in range(len(touched)):
+        count, _ = _draw_from(contents, apart, b, touched[b], _DRAWS_EACH * people, habit, each, draws)
+        for row in range(apart.row_offsets[b], apart.row_offsets[b + 1] if count else 0):
+            place, at = contents.places[apart.rows[row]], contents.sides[apart.rows[row]]
+            expected[row] = habit[place] * contents.weights[b, at] * each[at]
+    places, sides = contents.places[apart.rows], contents.sides[apart.rows]
+    return Contents(apart.row_offsets, places, sides, contents.weights), expected
 
 
 @compiled
@@ -326,6 +392,30 @@ def expect_visits(
     nothing = np.zeros(len(boxes), dtype=np.int64)
     read_record(contents, nothing, people, places.busyness, expected, named, rounds)
     return contents, expected
+
+
+@compiled
+def name_at_hours(contents: Contents, expected: Floats, places: PlaceList, hours: Floats) -> Integers:
+    """int64 [h, 2]: the place with most draws, and the busiest public one, -1 = none.
+
+    hours [h, b]: the shares of boxes that count.
+    """
+    named, busy = np.full((len(hours), 2), -1, dtype=np.int64), np.empty_like(expected)
+    for b in range(len(contents.offsets) - 1):
+        own = busy[contents.offsets[b] : contents.offsets[b + 1]]
+        for i in range(len(own)):
+            own[i] = places.busyness[contents.places[contents.offsets[b] + i]]
+        divide(own, sum_of(own))
+    for h in range(len(hours)):
+        for way in range(2 if places.public else 1):
+            total, visits = np.zeros(len(places.x) + 1), busy if way else expected
+            for b in range(len(contents.offsets) - 1):
+                for c in range(contents.offsets[b], contents.offsets[b + 1] if hours[h, b] > 0.0 else 0):
+                    total[contents.places[c]] += visits[c] * hours[h, b]
+            most = _largest(total, 0, len(places.x))
+            if total[most] > 0.0:
+                named[h, way] = most
+    return named
 
 
 @compiled
@@ -345,25 +435,23 @@ def expect_person(contents: Contents, cells: Integers, people: int, places: Plac
     The person has habits of their own and draws once from each box, the others from theirs as in
     ``read_record``. So sides that one of them must explain tell where the other was.
     """
-    offsets, inside, sides, _ = contents
+    offsets, inside, _, _ = contents
     prior, least = _prior(inside, places.busyness), _DRAWS_EACH * max(people - 1, 1)
     known = prior.copy()
     for m in range(len(cells)):
         place = _place_at(places, cells[m, 0], cells[m, 1])
         if place >= 0:
             known[place] += _KNOWN
-    own_habit, habit, own_mass = known, prior, np.empty(_SETS)
-    each, joined = np.empty(_SETS), np.empty(_SETS)
-    own, others, expected = np.empty(len(inside)), np.empty(len(inside)), np.zeros(len(inside))
-    draws = Draws(np.empty(_SETS), np.empty((max(least, _SIDES) + 1, _SETS)))
-    for _ in range(rounds + 1):
+    own_habit, habit, own_mass, apart = known, prior, np.empty(_SETS), part_by_sides(contents)
+    each, joined, expected = np.empty(_SETS), np.empty(_SETS), np.zeros(len(inside))
+    draws = _draws_of(max(people - 1, 1))
+    for turn in range(rounds + 1):
         own_counts, counts = known.copy(), prior.copy()
         for b in range(len(offsets) - 1):
-            first, end = offsets[b], offsets[b + 1]
-            if first == end:
+            if offsets[b] == offsets[b + 1]:
                 continue
-            own_total = _weigh_places(contents, b, own_habit, own, own_mass)
-            total = _weigh_places(contents, b, habit, others, draws.mass)
+            own_total = _weigh_places(contents, apart, b, own_habit, own_mass)
+            total = _weigh_places(contents, apart, b, habit, draws.mass)
             if not _fill_chances(draws, 0, len(draws.chances) - 1):
                 continue
             count, chance = least, _chance_with(own_mass, draws.chances[least], 0)
@@ -376,19 +464,21 @@ def expect_person(contents: Contents, cells: Integers, people: int, places: Plac
                 if draws.mass[c] > 0.0:
                     each[c] = draws.chances[count, c] / (chance * own_total)
                     joined[c] = _chance_with(own_mass, draws.chances[count - 1], c) * count / (chance * total)
-            for c in range(first, end):
-                expected[c] = own[c] * each[sides[c]]
-                own_counts[inside[c]] += expected[c]
-                counts[inside[c]] += others[c] * joined[sides[c]]
+            if turn < rounds:
+                _count_draws(contents, apart, b, own_habit, each, own_counts)
+                _count_draws(contents, apart, b, habit, joined, counts)
+            else:
+                _expect_draws(contents, b, own_habit, each, expected[offsets[b] : offsets[b + 1]])
         own_habit, habit = own_counts, counts
     return expected
 
 
 @compiled
-def _name_likeliest(contents: Contents, chances: Floats, places: PlaceList, guesses: Integers) -> None:
+def name_likeliest(contents: Contents, chances: Floats, places: PlaceList, guesses: Integers) -> None:
+    """Set the cells of guesses [b, 3] to the places with most of chances [c], where any has some."""
     for b in range(len(guesses)):
         first, end = contents.offsets[b], contents.offsets[b + 1]
-        if _sum(chances[first:end]) > 0.0:
+        if sum_of(chances[first:end]) > 0.0:
             place = contents.places[_largest(chances, first, end)]
             guesses[b, 1], guesses[b, 2] = places.x[place], places.y[place]
 
@@ -399,7 +489,7 @@ def guess_of_person(
 ) -> None:
     """Set the cells of guesses [b, 3] to the likeliest places by ``expect_person``, where there is one."""
     expected = expect_person(contents, cells, people, places, _ROUNDS_APART)
-    _name_likeliest(contents, expected, places, guesses)
+    name_likeliest(contents, expected, places, guesses)
 
 
 @compiled
@@ -407,9 +497,9 @@ def _likely_places(contents: Contents, expected: Floats) -> Contents:
     # without those of which nearly no draw from their box is expected
     offsets, n = np.zeros(len(contents.offsets), dtype=np.int64), 0
     places, sides = np.empty_like(contents.places), np.empty_like(contents.sides)
-    for b in range(len(offsets) - 1):
+    for b in range(len(offsets) - 1 if len(expected) else 0):
         first, end = contents.offsets[b], contents.offsets[b + 1]
-        least = _RARE * _sum(expected[first:end])
+        least = _RARE * sum_of(expected[first:end])
         for c in range(first, end):
             if expected[c] > least:
                 places[n], sides[n] = contents.places[c], contents.sides[c]
@@ -447,11 +537,9 @@ def _find_known(
         while s < len(times) and times[s] < boxes[b, 1]:
             if holds(boxes, b, known[s, 1], known[s, 2]):
                 x, y = known[s, 1], known[s, 2]
-                bounds = np.array([x, y, x + 1, y + 1])
                 place = _place_at(places, x, y)
-                if place >= 0:
-                    bounds = places.bounds[place]
-                touched[b] |= max(_sides_at(boxes, b, bounds, reach), 0)
+                bounds = places.bounds if place >= 0 else np.array([[x, y, x + 1, y + 1]])
+                touched[b] |= max(_sides_at(boxes, b, bounds, max(place, 0), reach), 0)
                 if own[b] < 0 or often[cell[s]] > often[cell[own[b]]]:
                     own[b] = s
             s += 1
@@ -482,9 +570,10 @@ def _guess_blindly(boxes: Integers, contents: Contents, places: PlaceList, guess
 
 
 @compiled
-def _find_contents(
+def find_contents(
     boxes: Integers, known: Integers, places: PlaceList, reach: int
 ) -> tuple[Contents, Integers, Integers]:
+    """The places in boxes, the sides that known samples explain, the most usual of these samples in each."""
     contents = places_in_boxes(boxes, places, reach)
     touched, own = np.empty(len(boxes), dtype=np.int64), np.empty(len(boxes), dtype=np.int64)
     _find_known(boxes, known, places, reach, touched, own)
@@ -496,25 +585,17 @@ def _find_contents(
 
 
 @compiled
-def guess_by_followed_sides(
-    boxes: Integers, known: Integers, people: int, places: PlaceList, reach: int, guesses: Integers
-) -> None:
-    """Move guesses [b, 3] of slots and cells to the places that explain a side most likely, if any does."""
-    contents, touched, _ = _find_contents(boxes, known, places, reach)
-    _name_likeliest(contents, follow_sides(boxes, contents, touched, people, places), places, guesses)
-
-
-@compiled
 def guess_in_record(
     boxes: Integers, known: Integers, people: int, places: PlaceList, reach: int, guesses: Integers
 ) -> Contents:
     """Fill guesses [5, b, 3] of slots and cells, by the first ``WAYS``; known: samples [s, 3], by time.
 
-    people: how many of the record are not known. Returns the places where these may have been.
+    people: how many of the record are not known. Returns where these may have been, if nobody is known.
     """
     guess_samples(boxes, known, guesses[0])
-    contents, touched, own = _find_contents(boxes, known, places, reach)
-    expected, named = np.empty(len(contents.places)), np.empty((2, len(boxes)), dtype=np.int64)
+    contents, touched, own = find_contents(boxes, known, places, reach)
+    expected = np.empty(0 if len(known) else len(contents.places))
+    named = np.empty((2, len(boxes)), dtype=np.int64)
     read_record(contents, touched, people, places.busyness, expected, named, ROUNDS)
     _guess_blindly(boxes, contents, places, guesses[3])
     for b in range(len(boxes)):

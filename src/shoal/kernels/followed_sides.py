@@ -1,0 +1,92 @@
+"""Readers that follow each side of a record's boxes from slot to slot.
+
+A body that moves along streets has no habits. Where boxes follow each other slot by slot, each side is
+followed by a hidden Markov model: its state is the place that explains the side.
+"""
+
+import numpy as np
+
+from shoal.kernels.joint_reading import (
+    N_SIDES,
+    TWO_SLOTS,
+    Contents,
+    PlaceList,
+    divide,
+    expect_at_sides,
+    find_contents,
+    name_likeliest,
+    sum_of,
+)
+from shoal.runtime.arrays import Floats, Integers
+from shoal.runtime.compiled import compiled
+
+
+@compiled
+def _pass_on(
+    boxes: Integers, side: int, step: int, starts: Integers, along: Integers, prior: Floats, moves: Floats
+) -> Floats:
+    # how much likelier each place [r] explains this side by the boxes before (step 1) or after (step -1)
+    told, share, most = np.ones(len(prior)), prior.copy(), len(moves) - 1
+    for turn in range(len(boxes)):
+        b = turn if step > 0 else len(boxes) - 1 - turn
+        a, first, end = b - step, starts[b], starts[b + 1]
+        if not 0 <= a < len(boxes) or boxes[max(a, b), 1] - boxes[min(a, b), 0] != TWO_SLOTS:
+            continue
+        if first == end or starts[a] == starts[a + 1]:
+            continue
+        moved, late = min(abs(boxes[b, 2 + side] - boxes[a, 2 + side]), most), max(a, b)
+        each = (boxes[late, 5 - side % 2] - boxes[late, 3 - side % 2]) / (starts[late + 1] - starts[late])
+        for r in range(first, end):
+            came = 0.0
+            for q in range(starts[a], starts[a + 1]):
+                away = abs(along[r] - along[q])
+                if away < most:
+                    came += share[q] * moves[moved, away] / prior[r if step > 0 else q]
+            told[r] += came * each
+            share[r] = prior[r] * told[r]
+        divide(share[first:end], sum_of(share[first:end]))
+    return told
+
+
+@compiled
+def follow_sides(
+    boxes: Integers, contents: Contents, touched: Integers, people: int, places: PlaceList
+) -> tuple[Contents, Floats]:
+    """The places at sides, and the chance of each to explain one of its box, as sides move by the slot.
+
+    In the next slot, the same body is at a side as often as another one.
+    """
+    alike = Contents(contents.offsets, contents.places, contents.sides, np.ones_like(contents.weights))
+    at_sides, expected = expect_at_sides(alike, touched, people, places.busyness, 0)
+    offsets, inside, sides, _ = at_sides
+    nowhere, rows, starts = np.ones(len(sides)), np.empty(len(sides), dtype=np.int64), np.zeros_like(offsets)
+    for side in range(N_SIDES):
+        n = 0
+        for b in range(len(boxes)):
+            for c in range(offsets[b], offsets[b + 1]):
+                if sides[c] & ~touched[b] & (1 << side) and expected[c] > 0.0:
+                    rows[n] = c
+                    n += 1
+            starts[b + 1] = n
+        prior, along = expected[rows[:n]], (places.x if side % 2 else places.y)[inside[rows[:n]]]
+        for b in range(len(boxes)):
+            own = prior[starts[b] : starts[b + 1]]
+            divide(own, sum_of(own))
+        chances = prior * _pass_on(boxes, side, 1, starts, along, prior, places.along)
+        chances *= _pass_on(boxes, side, -1, starts, along, prior, places.along)
+        for b in range(len(boxes)):
+            own = chances[starts[b] : starts[b + 1]]
+            divide(own, sum_of(own))
+        for r in range(n):
+            nowhere[rows[r]] *= 1.0 - chances[r]
+    return at_sides, 1.0 - nowhere
+
+
+@compiled
+def guess_by_followed_sides(
+    boxes: Integers, known: Integers, people: int, places: PlaceList, reach: int, guesses: Integers
+) -> None:
+    """Move guesses [b, 3] of slots and cells to the places that explain a side most likely, if any does."""
+    contents, touched, _ = find_contents(boxes, known, places, reach)
+    at_sides, chances = follow_sides(boxes, contents, touched, people, places)
+    name_likeliest(at_sides, chances, places, guesses)
