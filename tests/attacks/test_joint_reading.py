@@ -20,8 +20,10 @@ from shoal.kernels.joint_reading import (
     PlaceList,
     expect_person,
     expect_visits,
+    find_contents,
     guess_in_record,
     guess_of_person,
+    likely_places,
     places_in_boxes,
     read_record,
     surest_place,
@@ -48,6 +50,13 @@ def listed(cells: list[tuple[int, int]]) -> PlaceList:
         np.ones((1, 1)),
         np.ones((1, 1)),
     )
+
+
+def read_alone(boxes: Integers, people: int, places: PlaceList, guesses: Integers) -> Contents:
+    """Fill guesses by the boxes alone; the likely places."""
+    nobody = np.empty((0, 3), dtype=np.int64)
+    found = find_contents(boxes, nobody, places, 1)
+    return likely_places(found[0], guess_in_record(boxes, nobody, found, people, places, guesses))
 
 
 def expected_at(boxes: Integers, places: PlaceList) -> list[list[float]]:
@@ -139,7 +148,7 @@ def test_a_place_that_the_other_of_two_uses_is_not_hers() -> None:
     boxes = np.array([*nights, [999, 1000, 6, 6, 10, 10]])
     places = listed([home, his_home, elsewhere, (7, 9), (9, 7)])
     guesses = np.zeros((5, 41, 3), dtype=np.int64)
-    likely = guess_in_record(boxes, np.empty((0, 3), dtype=np.int64), 2, places, 1, guesses)
+    likely = read_alone(boxes, 2, places, guesses)
     assert guesses[1:4, -1, 1:].tolist() == [[*his_home]] * 3  # by all boxes: he is there most
     guess_of_person(likely, np.array([home]), 2, places, guesses[4])
     assert guesses[4, :, 1:].tolist() == [[*home]] * 40 + [[*elsewhere]]
@@ -300,7 +309,7 @@ def test_readers_of_boxes_of_every_minute_use_how_bodies_move() -> None:
     for crowd, knows in product(range(crowds), right):
         read = places._replace(motion=motion) if knows == "with" else places
         guesses = np.zeros((5, minutes, 3), dtype=np.int64)
-        guess_in_record(boxes[crowd], np.empty((0, 3), dtype=np.int64), 5, read, 1, guesses)
+        read_alone(boxes[crowd], 5, read, guesses)
         right[knows] += int((guesses[1, :, None, 1:] == true[crowd]).all(axis=2).any(axis=1).sum())
     assert right["with"] > 1.05 * right["without"]
 
@@ -309,11 +318,10 @@ def test_readers_of_boxes_of_every_minute_use_how_bodies_move() -> None:
 def test_who_knows_one_person_leaves_the_corners_that_this_one_may_move() -> None:
     boxes = np.array([[0, 1, 0, 0, 5, 5], [1, 2, 0, 0, 5, 5]])
     places = listed([(0, 0), (0, 4), (4, 0), (4, 4)])._replace(motion=np.full((1, 1), 9.0))
-    guesses = np.zeros((5, 2, 3), dtype=np.int64)
-    likely = guess_in_record(boxes, np.array([[0, 0, 2]]), 2, places, 1, guesses)
+    contents, *_ = find_contents(boxes, np.array([[0, 0, 2]]), places, 1)
     west_south, east_north, east_south, west_north = 3, 12, 6, 9
-    assert likely.weights[0, [west_south, east_north, east_south, west_north]].tolist() == [1, 9, 9, 1]
-    assert likely.weights[1, [west_south, east_north, east_south, west_north]].tolist() == [9, 9, 9, 9]
+    assert contents.weights[0, [west_south, east_north, east_south, west_north]].tolist() == [1, 9, 9, 1]
+    assert contents.weights[1, [west_south, east_north, east_south, west_north]].tolist() == [9, 9, 9, 9]
 
 
 @pytest.mark.jit_only

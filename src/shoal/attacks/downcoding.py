@@ -16,8 +16,10 @@ from shoal.kernels.joint_reading import (
     N_READING,
     N_STANDING,
     WAYS,
+    find_contents,
     guess_in_record,
     guess_of_person,
+    likely_places,
 )
 from shoal.runtime.arrays import Floats, Integers, offsets_of
 
@@ -152,14 +154,16 @@ def read_all(
             unknown = max(people - len(reading.known), 1)
             known = by_time(classes.samples(reading.known))
             guesses = np.empty((n_ways, len(boxes), 3), dtype=np.int64)
-            likely = guess_in_record(boxes, known, unknown, places, reach, guesses)
+            found = find_contents(boxes, known, places, reach)
+            expected = guess_in_record(boxes, known, found, unknown, places, guesses)
+            likely = None if len(known) else likely_places(found[0], expected)
             if n_ways > N_STANDING:
                 guesses[-1] = guesses[0]
-                guess_by_followed_sides(boxes, known, unknown, places, reach, guesses[-1])
+                guess_by_followed_sides(boxes, found, unknown, places, guesses[-1])
             target.guesses[question] = guesses.astype(target.boxes.dtype), likely  # in boxes, so they fit
         narrow, likely = target.guesses[question]
         guesses = narrow.astype(np.int64)
-        if reading.own_places is None:
+        if reading.own_places is None or likely is None:
             return guesses
         blind = reading.own_places if reading.blind_places is None else reading.blind_places
         named = _name_own_places(boxes, reading.own_places, blind, guesses)

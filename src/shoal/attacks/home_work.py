@@ -12,7 +12,7 @@ from shoal.attacks.place_lists import list_of, reach_of
 from shoal.attacks.rate import Rate, Rule
 from shoal.attacks.target import BoxTarget
 from shoal.kernels.homes import WeightedAreas, fill_place_chances, find_homes
-from shoal.kernels.joint_reading import ROUNDS, expect_visits, name_at_hours
+from shoal.kernels.joint_reading import ROUNDS, expect_visits, visits_at_hours
 from shoal.measures.presence import HomeOrWork, clock_offsets_s, share_of_hours
 from shoal.model.clocks import Clock, clock_of
 from shoal.model.release import Boxes
@@ -116,8 +116,8 @@ def _read_together(evaluation: Evaluation[BoxTarget], clock: _LocalClock) -> Int
     """int64 [places, 2, v, 2]: the cell that the sides of all boxes name, and the busiest one."""
     target, places, reach = evaluation.target, list_of(evaluation), reach_of(evaluation)
     classes, row_of = np.unique(target.class_of[evaluation.records], return_inverse=True)
-    cells = np.vstack([np.column_stack([places.x, places.y]), [_NOWHERE, _NOWHERE]])
-    named = np.empty((len(_PLACES), 2, len(classes), 2), dtype=np.int64)
+    cells = np.column_stack([places.x, places.y])
+    named = np.full((len(_PLACES), 2, len(classes), 2), _NOWHERE)
 
     def part(mine: slice) -> None:
         for row in range(mine.start, mine.stop):
@@ -125,7 +125,10 @@ def _read_together(evaluation: Evaluation[BoxTarget], clock: _LocalClock) -> Int
             people = max(int(target.classes.sizes[classes[row]]), 2)
             contents, expected = expect_visits(boxes, people, places, reach, ROUNDS)
             hours = np.array([clock.shares(boxes, target.grid.slot_s, place) for place in _PLACES])
-            named[:, :, row] = cells[name_at_hours(contents, expected, places, hours)]
+            visits = visits_at_hours(contents, expected, places.busyness, hours)
+            visits[:, 1] *= places.public
+            for place, way in zip(*np.nonzero(visits.any(axis=2)), strict=True):
+                named[place, way, row] = cells[visits[place, way].argmax()]
 
     evaluation.run.each_part(part, len(classes), _PART)
     return named[:, :, row_of]

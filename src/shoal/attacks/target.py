@@ -88,13 +88,13 @@ class BoxTarget:
     """Records of boxes [b, 6]: t_start, t_end, x_min, y_min, x_max, y_max, in slots and cells, ends excluded.
 
     32 bits where they fit; NumPy code converts first. guesses: a cache, by the boxes of a record and the
-    people who are known in it; the guesses, and what lies in the boxes.
+    people who are known in it; the guesses, and where somebody may be if nobody is known.
     """
 
     offsets: Integers  # int64 [r + 1]; record i owns boxes offsets[i] to offsets[i + 1]
     boxes: Integers
     grid: Grid
-    guesses: dict[tuple[bytes, bytes], tuple[Integers, Contents]] = field(default_factory=dict)
+    guesses: dict[tuple[bytes, bytes], tuple[Integers, Contents | None]] = field(default_factory=dict)
 
     @classmethod
     def of_trajectories(cls, original: Trajectories) -> "BoxTarget":

@@ -12,11 +12,11 @@ from shoal.kernels.joint_reading import (
     Contents,
     PlaceList,
     divide,
-    expect_at_sides,
-    find_contents,
     name_likeliest,
+    read_record,
     sum_of,
 )
+from shoal.kernels.ordering import first_not_below
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.compiled import compiled
 
@@ -54,11 +54,13 @@ def follow_sides(
 ) -> tuple[Contents, Floats]:
     """The places at sides, and the chance of each to explain one of its box, as sides move by the slot.
 
-    In the next slot, the same body is at a side as often as another one.
+    In the next slot, the same body is at a side as often as another one. Weights of contents are all 1.
     """
-    alike = Contents(contents.offsets, contents.places, contents.sides, np.ones_like(contents.weights))
-    at_sides, expected = expect_at_sides(alike, touched, people, places.busyness, 0)
-    offsets, inside, sides, _ = at_sides
+    expected, named = np.empty(len(contents.sides)), np.empty((2, 0), dtype=np.int64)
+    read_record(contents, touched, people, places.busyness, expected, named, 0)
+    kept = np.flatnonzero(contents.sides)
+    offsets = np.array([first_not_below(kept, 0, len(kept), first) for first in contents.offsets])
+    inside, sides, expected = contents.places[kept], contents.sides[kept], expected[kept]
     nowhere, rows, starts = np.ones(len(sides)), np.empty(len(sides), dtype=np.int64), np.zeros_like(offsets)
     for side in range(N_SIDES):
         n = 0
@@ -79,14 +81,19 @@ def follow_sides(
             divide(own, sum_of(own))
         for r in range(n):
             nowhere[rows[r]] *= 1.0 - chances[r]
-    return at_sides, 1.0 - nowhere
+    return Contents(offsets, inside, sides, contents.runs[kept], contents.weights), 1.0 - nowhere
 
 
 @compiled
 def guess_by_followed_sides(
-    boxes: Integers, known: Integers, people: int, places: PlaceList, reach: int, guesses: Integers
+    boxes: Integers,
+    found: tuple[Contents, Integers, Integers],
+    people: int,
+    places: PlaceList,
+    guesses: Integers,
 ) -> None:
     """Move guesses [b, 3] of slots and cells to the places that explain a side most likely, if any does."""
-    contents, touched, _ = find_contents(boxes, known, places, reach)
-    at_sides, chances = follow_sides(boxes, contents, touched, people, places)
+    contents, touched, _ = found
+    alike = Contents(*contents[:4], np.ones_like(contents.weights))
+    at_sides, chances = follow_sides(boxes, alike, touched, people, places)
     name_likeliest(at_sides, chances, places, guesses)

@@ -50,6 +50,7 @@ class Contents(NamedTuple):
     offsets: Integers
     places: Numbers  # uint32 [c], positions in the list
     sides: Numbers  # uint8 [c], the set of sides that a place lies at
+    runs: Numbers  # uint32 [c], at no side: how many places of the list begin here; kept for the first alone
     weights: Floats  # float64 [b, 16], how much likelier somebody is at each set of sides, as the sides move
 
 
@@ -86,6 +87,19 @@ def _weigh_corners(boxes: Integers, motion: Floats) -> Floats:
 
 
 @compiled
+def _runs_of(offsets: Integers, places: Numbers, sides: Numbers) -> Numbers:
+    runs = np.empty(len(places), dtype=np.uint32)
+    for b in range(len(offsets) - 1):
+        head = offsets[b]
+        for c in range(offsets[b], offsets[b + 1]):
+            if c > head and not sides[c] and not sides[head] and places[c] - places[head] == c - head:
+                runs[head] += 1
+            else:
+                head, runs[c] = c, 1
+    return runs
+
+
+@compiled
 def places_in_boxes(boxes: Integers, places: PlaceList, reach: int) -> Contents:
     """The listed places in each box [b, 6], whose sides reach less than ``reach`` cells beyond samples."""
     rows, most = np.empty((len(boxes), 2), dtype=np.int64), 0
@@ -103,7 +117,8 @@ def places_in_boxes(boxes: Integers, places: PlaceList, reach: int) -> Contents:
                     inside[n], sides[n] = place, at
                     n += 1
         offsets[b + 1] = n
-    return Contents(offsets, inside[:n], sides[:n], _weigh_corners(boxes, places.motion))
+    runs = _runs_of(offsets, inside[:n], sides[:n])
+    return Contents(offsets, inside[:n], sides[:n], runs, _weigh_corners(boxes, places.motion))
 
 
 class Draws(NamedTuple):
@@ -166,30 +181,6 @@ def sum_of(values: Floats) -> float:
 
 
 @compiled
-def _sum_run(values: Floats, first: int, end: int) -> float:
-    # places are unsigned, which spares a check of each; four sums, since one waits for each addition
-    i, one, two, three, four = first, np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
-    sums = (0.0, 0.0, 0.0, 0.0)
-    a, b, c, d = sums
-    while i + four <= end:
-        a += values[i]
-        b += values[i + one]
-        c += values[i + two]
-        d += values[i + three]
-        i += four
-    while i < end:
-        a += values[i]
-        i += one
-    return (a + b) + (c + d)
-
-
-@compiled
-def _add_run(sums: Floats, values: Floats, first: int, end: int, by: float) -> None:
-    for i in range(first, end):
-        sums[i] += values[i] * by
-
-
-@compiled
 def divide(values: Floats, by: float) -> None:
     """Divide all values in place."""
     for i in range(len(values)):
@@ -217,117 +208,48 @@ def _prior(places: Numbers, busyness: Floats) -> Floats:
     return prior
 
 
-class Apart(NamedTuple):
-    """The contents of boxes, parted into runs of places at no side that follow each other, and the others."""
-
-    run_offsets: Integers
-    runs: Integers  # [r, 2], first and end in the list of places
-    row_offsets: Integers
-    rows: Integers  # [m], of the contents
+@compiled
+def _sums_before(habit: Floats) -> Floats:
+    sums = np.zeros(len(habit) + 1)
+    for place in range(len(habit)):
+        sums[place + 1] = sums[place] + habit[place]
+    return sums
 
 
 @compiled
-def part_by_sides(contents: Contents) -> Apart:
-    """Places at no side are in most boxes; rounds take them run by run."""
-    offsets, places, sides, _ = contents
-    rows = np.flatnonzero(sides)
-    runs = np.empty((len(sides) - len(rows), 2), dtype=np.uint64)
-    run_offsets, row_offsets, r, n = np.zeros_like(offsets), np.zeros_like(offsets), 0, 0
-    for b in range(len(offsets) - 1):
-        c = offsets[b]
-        while c < offsets[b + 1]:
-            if sides[c]:
-                n += 1
-                c += 1
-                continue
-            first = c
-            while c < offsets[b + 1] and not sides[c] and places[c] == places[first] + c - first:
-                c += 1
-            runs[r, 0], runs[r, 1] = places[first], places[first] + c - first
-            r += 1
-        run_offsets[b + 1], row_offsets[b + 1] = r, n
-    return Apart(run_offsets, runs, row_offsets, rows)
-
-
-@compiled
-def _weigh_places(contents: Contents, apart: Apart, b: int, habit: Floats, mass: Floats) -> float:
+def _weigh_places(contents: Contents, b: int, habit: Floats, before: Floats, mass: Floats) -> float:
     # fill the share of each set of sides in the weights of the places in a box; their sum is returned
-    mass[:] = 0.0
-    for row in range(apart.row_offsets[b], apart.row_offsets[b + 1]):
-        c = apart.rows[row]
-        mass[contents.sides[c]] += habit[contents.places[c]] * contents.weights[b, contents.sides[c]]
-    for r in range(apart.run_offsets[b], apart.run_offsets[b + 1]):
-        mass[0] += _sum_run(habit, apart.runs[r, 0], apart.runs[r, 1])
+    mass[:], c = 0.0, contents.offsets[b]
+    while c < contents.offsets[b + 1]:
+        place, at = contents.places[c], contents.sides[c]
+        if at:
+            mass[at] += habit[place] * contents.weights[b, at]
+        else:
+            mass[0] += before[place + contents.runs[c]] - before[place]
+        c += contents.runs[c]
     total = sum_of(mass)
     divide(mass, total)
     return total
 
 
 @compiled
-def _count_draws(
-    contents: Contents, apart: Apart, b: int, habit: Floats, each: Floats, counts: Floats
-) -> None:
-    # add to the counts of places; each [16]: draws for a weight, by the set of sides
-    for row in range(apart.row_offsets[b], apart.row_offsets[b + 1]):
-        c = apart.rows[row]
-        place, at = contents.places[c], contents.sides[c]
-        counts[place] += habit[place] * contents.weights[b, at] * each[at]
-    for r in range(apart.run_offsets[b], apart.run_offsets[b + 1]):
-        _add_run(counts, habit, apart.runs[r, 0], apart.runs[r, 1], each[0])
+def _count_draws(contents: Contents, b: int, habit: Floats, each: Floats, counts: Floats) -> None:
+    # each [16]: draws for a weight, at each set of sides
+    c = contents.offsets[b]
+    while c < contents.offsets[b + 1]:
+        at = contents.sides[c]
+        for place in range(contents.places[c], contents.places[c] + contents.runs[c]):
+            counts[place] += habit[place] * contents.weights[b, at] * each[at]
+        c += contents.runs[c]
 
 
 @compiled
 def _expect_draws(contents: Contents, b: int, habit: Floats, each: Floats, expected: Floats) -> None:
-    # of the places in a box
+    # as _count_draws, apart for each place in the box
     first = contents.offsets[b]
     for c in range(first, contents.offsets[b + 1]):
         at = contents.sides[c]
         expected[c - first] = habit[contents.places[c]] * contents.weights[b, at] * each[at]
-
-
-@compiled
-def _draw_from(
-    contents: Contents,
-    apart: Apart,
-    b: int,
-    touched: int,
-    least: int,
-    habit: Floats,
-    each: Floats,
-    draws: Draws,
-) -> tuple[int, float]:
-    # how many draws explain a box, 0 = none, and the weights of its places; ``each`` as for _count_draws
-    if contents.offsets[b] == contents.offsets[b + 1]:
-        return 0, 0.0
-    total = _weigh_places(contents, apart, b, habit, draws.mass)
-    count = _fill_chances(draws, touched, least)
-    if count:
-        for c in range(_SETS):
-            each[c] = draws.chances[count - 1, touched | c] / draws.chances[count, touched]
-            each[c] *= count / total
-    return count, total
-
-
-@compiled
-def _draws_of(people: int) -> Draws:
-    return Draws(np.empty(_SETS), np.empty((max(_DRAWS_EACH * people, N_SIDES) + 1, _SETS)))
-
-
-@compiled
-def learn_habits(
-    contents: Contents, apart: Apart, touched: Integers, people: int, busyness: Floats, rounds: int
-) -> Floats:
-    """Draws of each listed place after so many rounds; parameters as of ``read_record``."""
-    prior, draws, each = _prior(contents.places, busyness), _draws_of(people), np.empty(_SETS)
-    habit = prior
-    for _ in range(rounds):
-        counts = prior.copy()
-        for b in range(len(touched)):
-            count, _ = _draw_from(contents, apart, b, touched[b], _DRAWS_EACH * people, habit, each, draws)
-            if count:
-                _count_draws(contents, apart, b, habit, each, counts)
-        habit = counts
-    return habit
 
 
 @compiled
@@ -343,43 +265,41 @@ def read_record(
     """Fill named [2, b]: the place that is surest in each box, and the usual one; -1 = none explains it.
 
     touched [b]: sides that known samples explain. people: those whose samples are not known. expected [c]:
-    draws of each place in a box. named [2, 0], expected [0]: only the other is filled.
+    draws of each place in a box. named [2, 0], expected [0]: these are not filled.
     """
-    apart, offsets = part_by_sides(contents), contents.offsets
-    habit = learn_habits(contents, apart, touched, people, busyness, rounds)
-    most = (offsets[1:] - offsets[:-1]).max() if len(touched) else 0
-    draws, each, none = _draws_of(people), np.empty(_SETS), np.ones(_SETS)
-    shares, expected_here = np.empty(most), np.empty(most)
+    offsets, places, _, _, _ = contents
+    prior, least = _prior(places, busyness), _DRAWS_EACH * people
+    habit, each, most = prior, np.empty(_SETS), 0
+    for b in range(len(touched)):
+        most = max(most, offsets[b + 1] - offsets[b])
+    shares, here = np.empty(most), np.empty(most)
+    draws = Draws(np.empty(_SETS), np.empty((max(least, N_SIDES) + 1, _SETS)))
     named[:], expected[:] = -1, 0.0
-    for b in range(len(touched)):
-        count, total = _draw_from(contents, apart, b, touched[b], _DRAWS_EACH * people, habit, each, draws)
-        if not count:
-            continue
-        first, inside = offsets[b], offsets[b + 1] - offsets[b]
-        here = expected[first : first + inside] if len(expected) else expected_here
-        _expect_draws(contents, b, habit, each, here)
-        if named.shape[1]:
-            _expect_draws(contents, b, habit, none, shares)
-            divide(shares[:inside], total)
-            named[0, b] = contents.places[surest_place(contents, b, shares, touched[b], count, draws)]
-            named[1, b] = contents.places[first + _largest(here, 0, inside)]
-
-
-@compiled
-def expect_at_sides(
-    contents: Contents, touched: Integers, people: int, busyness: Floats, rounds: int
-) -> tuple[Contents, Floats]:
-    """The places at sides alone, and the draws expected of each; parameters as of ``read_record``."""
-    apart = part_by_sides(contents)
-    habit = learn_habits(contents, apart, touched, people, busyness, rounds)
-    draws, each, expected = _draws_of(people), np.empty(_SETS), np.zeros(len(apart.rows))
-    for b in range(len(touched)):
-        count, _ = _draw_from(contents, apart, b, touched[b], _DRAWS_EACH * people, habit, each, draws)
-        for row in range(apart.row_offsets[b], apart.row_offsets[b + 1] if count else 0):
-            place, at = contents.places[apart.rows[row]], contents.sides[apart.rows[row]]
-            expected[row] = habit[place] * contents.weights[b, at] * each[at]
-    places, sides = contents.places[apart.rows], contents.sides[apart.rows]
-    return Contents(apart.row_offsets, places, sides, contents.weights), expected
+    for turn in range(rounds + 1):
+        counts, before = prior.copy(), _sums_before(habit)
+        for b in range(len(touched)):
+            first, end = offsets[b], offsets[b + 1]
+            if first == end:
+                continue
+            total = _weigh_places(contents, b, habit, before, draws.mass)
+            count = _fill_chances(draws, touched[b], least)
+            if not count:
+                continue
+            for c in range(_SETS):
+                each[c] = draws.chances[count - 1, touched[b] | c] / draws.chances[count, touched[b]]
+                each[c] *= count / total
+            if turn < rounds:
+                _count_draws(contents, b, habit, each, counts)
+                continue
+            _expect_draws(contents, b, habit, each, here)
+            if len(expected):
+                expected[first:end] = here[: end - first]
+            if named.shape[1]:
+                _expect_draws(contents, b, habit, np.ones(_SETS), shares)
+                divide(shares[: end - first], total)
+                named[0, b] = places[surest_place(contents, b, shares, touched[b], count, draws)]
+                named[1, b] = places[first + _largest(here, 0, end - first)]
+        habit = counts
 
 
 @compiled
@@ -395,27 +315,19 @@ def expect_visits(
 
 
 @compiled
-def name_at_hours(contents: Contents, expected: Floats, places: PlaceList, hours: Floats) -> Integers:
-    """int64 [h, 2]: the place with most draws, and the busiest public one, -1 = none.
-
-    hours [h, b]: the shares of boxes that count.
-    """
-    named, busy = np.full((len(hours), 2), -1, dtype=np.int64), np.empty_like(expected)
+def visits_at_hours(contents: Contents, expected: Floats, busyness: Floats, hours: Floats) -> Floats:
+    """float64 [h, 2, p]: draws of each place, and draws by busyness; hours [h, b]: parts of boxes."""
+    visits = np.zeros((len(hours), 2, len(busyness)))
     for b in range(len(contents.offsets) - 1):
-        own = busy[contents.offsets[b] : contents.offsets[b + 1]]
-        for i in range(len(own)):
-            own[i] = places.busyness[contents.places[contents.offsets[b] + i]]
-        divide(own, sum_of(own))
-    for h in range(len(hours)):
-        for way in range(2 if places.public else 1):
-            total, visits = np.zeros(len(places.x) + 1), busy if way else expected
-            for b in range(len(contents.offsets) - 1):
-                for c in range(contents.offsets[b], contents.offsets[b + 1] if hours[h, b] > 0.0 else 0):
-                    total[contents.places[c]] += visits[c] * hours[h, b]
-            most = _largest(total, 0, len(places.x))
-            if total[most] > 0.0:
-                named[h, way] = most
-    return named
+        own = slice(contents.offsets[b], contents.offsets[b + 1])
+        inside, draws = contents.places[own], expected[own]
+        busy = busyness[inside]
+        divide(busy, sum_of(busy))
+        for h in range(len(hours)):
+            for i in range(len(inside) if hours[h, b] > 0.0 else 0):
+                visits[h, 0, inside[i]] += draws[i] * hours[h, b]
+                visits[h, 1, inside[i]] += busy[i] * hours[h, b]
+    return visits
 
 
 @compiled
@@ -435,23 +347,25 @@ def expect_person(contents: Contents, cells: Integers, people: int, places: Plac
     The person has habits of their own and draws once from each box, the others from theirs as in
     ``read_record``. So sides that one of them must explain tell where the other was.
     """
-    offsets, inside, _, _ = contents
+    offsets, inside, _, _, _ = contents
     prior, least = _prior(inside, places.busyness), _DRAWS_EACH * max(people - 1, 1)
     known = prior.copy()
     for m in range(len(cells)):
         place = _place_at(places, cells[m, 0], cells[m, 1])
         if place >= 0:
             known[place] += _KNOWN
-    own_habit, habit, own_mass, apart = known, prior, np.empty(_SETS), part_by_sides(contents)
+    own_habit, habit, own_mass = known, prior, np.empty(_SETS)
     each, joined, expected = np.empty(_SETS), np.empty(_SETS), np.zeros(len(inside))
-    draws = _draws_of(max(people - 1, 1))
+    draws = Draws(np.empty(_SETS), np.empty((max(least, N_SIDES) + 1, _SETS)))
     for turn in range(rounds + 1):
         own_counts, counts = known.copy(), prior.copy()
+        own_before, before = _sums_before(own_habit), _sums_before(habit)
         for b in range(len(offsets) - 1):
-            if offsets[b] == offsets[b + 1]:
+            first, end = offsets[b], offsets[b + 1]
+            if first == end:
                 continue
-            own_total = _weigh_places(contents, apart, b, own_habit, own_mass)
-            total = _weigh_places(contents, apart, b, habit, draws.mass)
+            own_total = _weigh_places(contents, b, own_habit, own_before, own_mass)
+            total = _weigh_places(contents, b, habit, before, draws.mass)
             if not _fill_chances(draws, 0, len(draws.chances) - 1):
                 continue
             count, chance = least, _chance_with(own_mass, draws.chances[least], 0)
@@ -465,10 +379,10 @@ def expect_person(contents: Contents, cells: Integers, people: int, places: Plac
                     each[c] = draws.chances[count, c] / (chance * own_total)
                     joined[c] = _chance_with(own_mass, draws.chances[count - 1], c) * count / (chance * total)
             if turn < rounds:
-                _count_draws(contents, apart, b, own_habit, each, own_counts)
-                _count_draws(contents, apart, b, habit, joined, counts)
-            else:
-                _expect_draws(contents, b, own_habit, each, expected[offsets[b] : offsets[b + 1]])
+                _count_draws(contents, b, own_habit, each, own_counts)
+                _count_draws(contents, b, habit, joined, counts)
+                continue
+            _expect_draws(contents, b, own_habit, each, expected[first:end])
         own_habit, habit = own_counts, counts
     return expected
 
@@ -493,11 +407,11 @@ def guess_of_person(
 
 
 @compiled
-def _likely_places(contents: Contents, expected: Floats) -> Contents:
-    # without those of which nearly no draw from their box is expected
+def likely_places(contents: Contents, expected: Floats) -> Contents:
+    """Without places of which nearly no draw from their box is expected."""
     offsets, n = np.zeros(len(contents.offsets), dtype=np.int64), 0
     places, sides = np.empty_like(contents.places), np.empty_like(contents.sides)
-    for b in range(len(offsets) - 1 if len(expected) else 0):
+    for b in range(len(offsets) - 1):
         first, end = contents.offsets[b], contents.offsets[b + 1]
         least = _RARE * sum_of(expected[first:end])
         for c in range(first, end):
@@ -505,7 +419,8 @@ def _likely_places(contents: Contents, expected: Floats) -> Contents:
                 places[n], sides[n] = contents.places[c], contents.sides[c]
                 n += 1
         offsets[b + 1] = n
-    return Contents(offsets, places[:n].copy(), sides[:n].copy(), contents.weights)
+    runs = _runs_of(offsets, places[:n], sides[:n])
+    return Contents(offsets, places[:n].copy(), sides[:n].copy(), runs, contents.weights)
 
 
 @compiled
@@ -586,14 +501,19 @@ def find_contents(
 
 @compiled
 def guess_in_record(
-    boxes: Integers, known: Integers, people: int, places: PlaceList, reach: int, guesses: Integers
-) -> Contents:
+    boxes: Integers,
+    known: Integers,
+    found: tuple[Contents, Integers, Integers],
+    people: int,
+    places: PlaceList,
+    guesses: Integers,
+) -> Floats:
     """Fill guesses [5, b, 3] of slots and cells, by the first ``WAYS``; known: samples [s, 3], by time.
 
-    people: how many of the record are not known. Returns where these may have been, if nobody is known.
+    found: by ``find_contents``. people: how many are not known. Returns the draws [c] of these, if nobody is.
     """
     guess_samples(boxes, known, guesses[0])
-    contents, touched, own = find_contents(boxes, known, places, reach)
+    contents, touched, own = found
     expected = np.empty(0 if len(known) else len(contents.places))
     named = np.empty((2, len(boxes)), dtype=np.int64)
     read_record(contents, touched, people, places.busyness, expected, named, ROUNDS)
@@ -607,4 +527,4 @@ def guess_in_record(
                 guesses[1 + way, b, 2] = places.y[named[way, b]]
         for axis in range(3):
             guesses[4, b, axis] = known[own[b], axis] if own[b] >= 0 else guesses[3, b, axis]
-    return _likely_places(contents, expected)
+    return expected
