@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from shoal.attacks import Rate, attack
 from shoal.attacks.attacking import AttackScope
+from shoal.attacks.noisy_reading import each_place
 from shoal.attacks.place_lists import _corners, motion_of
 from shoal.attacks.target import BoxTarget
 from shoal.kernels.followed_sides import follow_sides
@@ -26,7 +27,8 @@ from shoal.kernels.joint_reading import (
     likely_places,
     places_in_boxes,
     read_record,
-    surest_place,
+    surest_set,
+    usual_places,
 )
 from shoal.methods.glove.glove import Glove
 from shoal.model.grid import Grid
@@ -56,15 +58,15 @@ def read_alone(boxes: Integers, people: int, places: PlaceList, guesses: Integer
     """Fill guesses by the boxes alone; the likely places."""
     nobody = np.empty((0, 3), dtype=np.int64)
     found = find_contents(boxes, nobody, places, 1)
-    return likely_places(found[0], guess_in_record(boxes, nobody, found, people, places, guesses))
+    learned = guess_in_record(boxes, nobody, found, people, places, guesses)
+    return likely_places(found[0], *learned)
 
 
 def expected_at(boxes: Integers, places: PlaceList) -> list[list[float]]:
     """The draws that are expected at each place in each box, of two people."""
-    contents, expected = expect_visits(boxes, 2, places, 1, ROUNDS)
-    rows = np.repeat(np.arange(len(boxes)), np.diff(contents.offsets))
+    rows, inside, expected = each_place(*expect_visits(boxes, 2, places, 1, ROUNDS))
     return [
-        [float(expected[(rows == box) & (contents.places == one)].sum()) for one in range(len(places.x))]
+        [float(expected[(rows == box) & (inside == one)].sum()) for one in range(len(places.x))]
         for box in range(len(boxes))
     ]
 
@@ -76,14 +78,17 @@ def test_the_surest_place_is_in_most_draws_that_touch_all_sides(
     rng = np.random.default_rng(seed)
     box = np.array([[0, 9, 0, 0, 5, 5]])
     contents = places_in_boxes(box, listed([(int(a), int(b)) for a, b in rng.integers(0, 5, (4, 2))]), reach)
-    shares = rng.dirichlet(np.ones(len(contents.places)))
-    mass: Floats = np.bincount(contents.sides, weights=shares, minlength=16).astype(np.float64)
-    surest = surest_place(contents, 0, shares, touched, count, Draws(mass, np.empty((5, 16))))
+    habit, usual = rng.dirichlet(np.ones(4)), np.empty(16, dtype=np.int64)
+    _, inside, shares = each_place(contents, habit, np.ones((1, 16)))
+    sides = np.repeat(contents.sides, contents.runs)
+    mass: Floats = np.bincount(sides, weights=shares, minlength=16).astype(np.float64)
+    usual_places(contents, 0, habit, usual)
+    surest = usual[surest_set(usual, habit[usual], touched, count, Draws(mass, np.empty((5, 16))))]
     chance = np.zeros(len(shares))
     for drawn in product(range(len(shares)), repeat=count):
-        if touched | int(np.bitwise_or.reduce(contents.sides[list(drawn)])) == 15:
+        if touched | int(np.bitwise_or.reduce(sides[list(drawn)])) == 15:
             chance[list(set(drawn))] += np.prod(shares[list(drawn)])
-    assert chance[surest] == pytest.approx(chance.max())
+    assert chance[inside == surest] == pytest.approx(chance.max())
 
 
 def test_a_place_that_other_boxes_show_explains_a_side_that_two_places_can() -> None:
@@ -133,9 +138,12 @@ def test_a_person_among_others_is_where_all_ways_to_draw_say(seed: int, people: 
         [[b, b + 1, *xy[some].min(axis=0), *xy[some].max(axis=0) + 1] for b, some in enumerate(rows)]
     )
     cells = np.append(xy[rng.integers(0, 5, 2)], [[9, 9]], axis=0)
-    contents = places_in_boxes(boxes, places, 1)
-    expected = expect_person(contents, cells, people, places, rounds)
-    prior = np.where(np.isin(np.arange(5), contents.places), places.busyness, 0)
+    contents, rates = places_in_boxes(boxes, places, 1), np.empty((3, 16))
+    habit = expect_person(contents, cells, people, places, rates, rounds)
+    box, inside, expected = each_place(contents, habit, rates)
+    sides = np.repeat(contents.sides, contents.runs)
+    contents = contents._replace(offsets=np.searchsorted(box, np.arange(4)), places=inside, sides=sides)
+    prior = np.where(np.isin(np.arange(5), inside), places.busyness, 0)
     prior *= 50 / prior.sum()
     known = prior + 10 * (xy == cells[:2, None]).all(axis=2).sum(axis=0)
     assert expected == pytest.approx(by_enumeration(contents, prior, known, people, rounds))
@@ -168,7 +176,7 @@ def test_a_place_of_a_leaf_lies_at_the_sides_of_its_leaf_and_not_in_boxes_that_c
 def test_a_box_without_a_listed_place_is_not_named() -> None:
     contents = places_in_boxes(np.array([[0, 9, 0, 0, 5, 5]]), listed([(7, 7)]), 1)
     named = np.empty((2, 1), dtype=np.int64)
-    read_record(contents, np.zeros(1, dtype=np.int64), 2, np.ones(1), np.empty(0), named, ROUNDS)
+    read_record(contents, np.zeros(1, dtype=np.int64), 2, np.ones(1), np.empty((1, 16)), named, ROUNDS)
     assert named.tolist() == [[-1], [-1]]
 
 
@@ -251,11 +259,13 @@ def test_sides_are_followed_through_slots_as_all_ways_say(seed: int) -> None:
     boxes = np.column_stack([np.arange(3), np.arange(1, 4), low, low + rng.integers(2, 4, (3, 2))])
     boxes[2, :2] += rng.integers(0, 2)  # sometimes the last box is after a gap
     contents, touched = places_in_boxes(boxes, places, 1), rng.integers(0, 16, 3)
-    expected, named = np.empty(len(contents.places)), np.empty((2, 0), dtype=np.int64)
-    read_record(contents, touched, 3, places.busyness, expected, named, 0)
-    nowhere, of_box = np.ones(len(expected)), np.repeat(np.arange(3), np.diff(contents.offsets))
+    rates, named = np.empty((3, 16)), np.empty((2, 0), dtype=np.int64)
+    habit = read_record(contents, touched, 3, places.busyness, rates, named, 0)
+    followed, chances = follow_sides(boxes, contents, touched, 3, places)
+    of_box, inside, expected = each_place(contents, habit, rates)
+    nowhere, sides = np.ones(len(inside)), np.repeat(contents.sides, contents.runs)
     for side, along in enumerate((places.y, places.x, places.y, places.x)):
-        at_side = (contents.sides & ~touched[of_box] & (1 << side) > 0) & (expected > 0)
+        at_side = (sides & ~touched[of_box] & (1 << side) > 0) & (expected > 0)
         rows = [np.flatnonzero(at_side & (of_box == b)) for b in range(3)]
         shares = expected / [expected[rows[b]].sum() or 1 for b in of_box]
         told = np.zeros(len(expected))
@@ -267,7 +277,7 @@ def test_sides_are_followed_through_slots_as_all_ways_say(seed: int) -> None:
                 weight *= shares[row]
                 if b and way[b - 1] >= 0 and boxes[b, 0] == boxes[b - 1, 1]:
                     moved = abs(boxes[b, 2 + side] - boxes[b - 1, 2 + side])
-                    away = abs(along[contents.places[row]] - along[contents.places[way[b - 1]]])
+                    away = abs(along[inside[row]] - along[inside[way[b - 1]]])
                     length = boxes[b, 5 - side % 2] - boxes[b, 3 - side % 2]
                     same = places.along[moved, away] if away < 4 else 0
                     weight *= 1 + same * length / len(rows[b]) / shares[row]
@@ -275,10 +285,9 @@ def test_sides_are_followed_through_slots_as_all_ways_say(seed: int) -> None:
                 told[row] += weight * (row >= 0)
         sums = [told[rows[b]].sum() or 1 for b in of_box]
         nowhere *= 1 - np.where(at_side, told / sums, 0)
-    at_sides, chances = follow_sides(boxes, contents, touched, 3, places)
-    assert at_sides.places.tolist() == contents.places[contents.sides > 0].tolist()
-    assert at_sides.offsets.tolist() == [0, *np.cumsum(np.bincount(of_box, contents.sides > 0, 3))]
-    assert chances == pytest.approx(1 - nowhere[contents.sides > 0])
+    assert followed.places.tolist() == inside[sides > 0].tolist()
+    assert followed.offsets.tolist() == [0, *np.cumsum(np.bincount(of_box, sides > 0, 3))]
+    assert chances == pytest.approx(1 - nowhere[sides > 0])
 
 
 def walkers(crowds: int, minutes: int, rng: np.random.Generator) -> Integers:

@@ -155,8 +155,8 @@ def read_all(
             known = by_time(classes.samples(reading.known))
             guesses = np.empty((n_ways, len(boxes), 3), dtype=np.int64)
             found = find_contents(boxes, known, places, reach)
-            expected = guess_in_record(boxes, known, found, unknown, places, guesses)
-            likely = None if len(known) else likely_places(found[0], expected)
+            learned = guess_in_record(boxes, known, found, unknown, places, guesses)
+            likely = None if len(known) else likely_places(found[0], *learned)
             if n_ways > N_STANDING:
                 guesses[-1] = guesses[0]
                 guess_by_followed_sides(boxes, found, unknown, places, guesses[-1])

@@ -123,9 +123,9 @@ def _read_together(evaluation: Evaluation[BoxTarget], clock: _LocalClock) -> Int
         for row in range(mine.start, mine.stop):
             boxes = target.classes.records.record(int(classes[row]))
             people = max(int(target.classes.sizes[classes[row]]), 2)
-            contents, expected = expect_visits(boxes, people, places, reach, ROUNDS)
+            contents, habit, rates = expect_visits(boxes, people, places, reach, ROUNDS)
             hours = np.array([clock.shares(boxes, target.grid.slot_s, place) for place in _PLACES])
-            visits = visits_at_hours(contents, expected, places.busyness, hours)
+            visits = visits_at_hours(contents, habit, rates, places.busyness, hours)
             visits[:, 1] *= places.public
             for place, way in zip(*np.nonzero(visits.any(axis=2)), strict=True):
                 named[place, way, row] = cells[visits[place, way].argmax()]

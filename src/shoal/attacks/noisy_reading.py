@@ -8,7 +8,7 @@ import numpy as np
 from shoal.attacks.evaluation import Evaluation
 from shoal.attacks.place_lists import list_of, reach_of
 from shoal.attacks.target import BoxTarget
-from shoal.kernels.joint_reading import ROUNDS, PlaceList, expect_visits
+from shoal.kernels.joint_reading import ROUNDS, Contents, PlaceList, expect_visits
 from shoal.kernels.noisy_likelihood import Noise
 from shoal.kernels.noisy_visits import Visits, read_observations
 from shoal.runtime.arrays import Floats, Integers
@@ -58,6 +58,15 @@ def read_noisy(
     return NoisyReading(classes[named], read, blind)
 
 
+def each_place(contents: Contents, habit: Floats, rates: Floats) -> tuple[Integers, Integers, Floats]:
+    """Each place in each box, and the draws expected of it: boxes [c], places [c], draws [c]."""
+    runs = contents.runs.astype(np.int64)
+    entry = np.repeat(np.arange(len(runs)), runs)
+    place = np.arange(len(entry)) + (contents.places - np.cumsum(runs) + runs)[entry]
+    box = np.repeat(np.arange(len(rates)), np.diff(contents.offsets))[entry]
+    return box, place, habit[place] * rates[box, contents.sides[entry]]
+
+
 def _visits_in(
     evaluation: Evaluation[BoxTarget], classes: Integers, places: PlaceList
 ) -> tuple[Visits, Integers]:
@@ -68,11 +77,11 @@ def _visits_in(
         found = []
         for number in range(begin, min(begin + _PART, len(classes))):
             boxes = records.record(int(classes[number])).astype(np.int64)
-            contents, expected = expect_visits(boxes, int(sizes[classes[number]]), places, reach, ROUNDS)
-            box = np.repeat(np.arange(len(boxes)), np.diff(contents.offsets))
+            visits = expect_visits(boxes, int(sizes[classes[number]]), places, reach, ROUNDS)
+            box, place, expected = each_place(*visits)
             shares = expected / np.maximum(np.bincount(box, expected, len(boxes)), _RARE)[box]
             kept = shares >= _RARE
-            rows = [np.full(len(box), number), boxes[box, 0], boxes[box, 1], contents.places]
+            rows = [np.full(len(box), number), boxes[box, 0], boxes[box, 1], place]
             found.append((np.column_stack(rows)[kept], shares[kept]))
         return found
 

@@ -11,12 +11,11 @@ from shoal.kernels.joint_reading import (
     TWO_SLOTS,
     Contents,
     PlaceList,
+    at_sides,
     divide,
-    name_likeliest,
     read_record,
     sum_of,
 )
-from shoal.kernels.ordering import first_not_below
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.compiled import compiled
 
@@ -56,11 +55,10 @@ def follow_sides(
 
     In the next slot, the same body is at a side as often as another one. Weights of contents are all 1.
     """
-    expected, named = np.empty(len(contents.sides)), np.empty((2, 0), dtype=np.int64)
-    read_record(contents, touched, people, places.busyness, expected, named, 0)
-    kept = np.flatnonzero(contents.sides)
-    offsets = np.array([first_not_below(kept, 0, len(kept), first) for first in contents.offsets])
-    inside, sides, expected = contents.places[kept], contents.sides[kept], expected[kept]
+    rates, named = np.empty_like(contents.weights), np.empty((2, 0), dtype=np.int64)
+    habit = read_record(contents, touched, people, places.busyness, rates, named, 0)
+    at_side, expected = at_sides(contents, habit, rates)
+    offsets, inside, _, sides, _ = at_side
     nowhere, rows, starts = np.ones(len(sides)), np.empty(len(sides), dtype=np.int64), np.zeros_like(offsets)
     for side in range(N_SIDES):
         n = 0
@@ -81,7 +79,7 @@ def follow_sides(
             divide(own, sum_of(own))
         for r in range(n):
             nowhere[rows[r]] *= 1.0 - chances[r]
-    return Contents(offsets, inside, sides, contents.runs[kept], contents.weights), 1.0 - nowhere
+    return at_side, 1.0 - nowhere
 
 
 @compiled
@@ -95,5 +93,11 @@ def guess_by_followed_sides(
     """Move guesses [b, 3] of slots and cells to the places that explain a side most likely, if any does."""
     contents, touched, _ = found
     alike = Contents(*contents[:4], np.ones_like(contents.weights))
-    at_sides, chances = follow_sides(boxes, alike, touched, people, places)
-    name_likeliest(at_sides, chances, places, guesses)
+    at_side, chances = follow_sides(boxes, alike, touched, people, places)
+    for b in range(len(guesses)):
+        likeliest, most = -1, 0.0
+        for c in range(at_side.offsets[b], at_side.offsets[b + 1]):
+            if chances[c] > most:
+                likeliest, most = at_side.places[c], chances[c]
+        if likeliest >= 0:
+            guesses[b, 1], guesses[b, 2] = places.x[likeliest], places.y[likeliest]

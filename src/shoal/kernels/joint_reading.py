@@ -45,12 +45,15 @@ class PlaceList(NamedTuple):
 
 
 class Contents(NamedTuple):
-    """Places in the boxes of a record: box b has offsets[b] to offsets[b + 1]."""
+    """Places in the boxes of a record: box b has entries offsets[b] to offsets[b + 1].
+
+    An entry is a place, or several at no side that follow each other in the list.
+    """
 
     offsets: Integers
-    places: Numbers  # uint32 [c], positions in the list
+    places: Numbers  # uint32 [c], the first position in the list
+    runs: Numbers  # uint32 [c], how many places
     sides: Numbers  # uint8 [c], the set of sides that a place lies at
-    runs: Numbers  # uint32 [c], at no side: how many places of the list begin here; kept for the first alone
     weights: Floats  # float64 [b, 16], how much likelier somebody is at each set of sides, as the sides move
 
 
@@ -87,19 +90,6 @@ def _weigh_corners(boxes: Integers, motion: Floats) -> Floats:
 
 
 @compiled
-def _runs_of(offsets: Integers, places: Numbers, sides: Numbers) -> Numbers:
-    runs = np.empty(len(places), dtype=np.uint32)
-    for b in range(len(offsets) - 1):
-        head = offsets[b]
-        for c in range(offsets[b], offsets[b + 1]):
-            if c > head and not sides[c] and not sides[head] and places[c] - places[head] == c - head:
-                runs[head] += 1
-            else:
-                head, runs[c] = c, 1
-    return runs
-
-
-@compiled
 def places_in_boxes(boxes: Integers, places: PlaceList, reach: int) -> Contents:
     """The listed places in each box [b, 6], whose sides reach less than ``reach`` cells beyond samples."""
     rows, most = np.empty((len(boxes), 2), dtype=np.int64), 0
@@ -107,18 +97,21 @@ def places_in_boxes(boxes: Integers, places: PlaceList, reach: int) -> Contents:
         rows[b, 0] = first_not_below(places.x, 0, len(places.x), boxes[b, 2])
         rows[b, 1] = first_not_below(places.x, rows[b, 0], len(places.x), boxes[b, 4])
         most += rows[b, 1] - rows[b, 0]
-    inside, sides = np.empty(most, dtype=np.uint32), np.empty(most, dtype=np.uint8)
-    offsets, n = np.zeros(len(boxes) + 1, dtype=np.int64), 0
+    inside, runs = np.empty(most, dtype=np.uint32), np.empty(most, dtype=np.uint32)
+    sides, offsets, n = np.empty(most, dtype=np.uint8), np.zeros(len(boxes) + 1, dtype=np.int64), 0
     for b in range(len(boxes)):
+        south, north, head, end = boxes[b, 3], boxes[b, 5], 0, -1  # end: of the last run
         for place in range(rows[b, 0], rows[b, 1]):
-            if boxes[b, 3] <= places.y[place] < boxes[b, 5]:
+            if south <= places.y[place] < north:
                 at = _sides_at(boxes, b, places.bounds, place, reach)
-                if at >= 0:
-                    inside[n], sides[n] = place, at
+                if at == 0 and place == end:
+                    runs[n - 1], end = place + 1 - head, place + 1
+                elif at >= 0:
+                    inside[n], runs[n], sides[n] = place, 1, at
                     n += 1
+                    head, end = place, place + 1 if at == 0 else -1
         offsets[b + 1] = n
-    runs = _runs_of(offsets, inside[:n], sides[:n])
-    return Contents(offsets, inside[:n], sides[:n], runs, _weigh_corners(boxes, places.motion))
+    return Contents(offsets, inside[:n], runs[:n], sides[:n], _weigh_corners(boxes, places.motion))
 
 
 class Draws(NamedTuple):
@@ -146,28 +139,43 @@ def _fill_chances(draws: Draws, touched: int, least: int) -> int:
 
 
 @compiled
-def surest_place(contents: Contents, b: int, shares: Floats, touched: int, count: int, draws: Draws) -> int:
-    """The position of the place with the least chance to be in no draw, if all sides are touched.
-
-    shares: of the places in this box; draws.mass: of those at each set of sides.
-    """
-    # only the usual place of each set of sides can be it
-    usual, surest, least, first = np.empty(_SETS, dtype=np.int64), -1, np.inf, contents.offsets[b]
+def usual_places(contents: Contents, b: int, habit: Floats, usual: Integers) -> None:
+    """Fill usual [16] with the place in a box that has most draws at each set of sides, -1 = none."""
     usual[:] = -1
-    for at in range(contents.offsets[b + 1] - first):
-        group = contents.sides[first + at]
-        if usual[group] < 0 or shares[at] > shares[usual[group]]:
-            usual[group] = at
-    for group in range(_SETS):
-        at = usual[group]
-        if at < 0:
+    for c in range(contents.offsets[b], contents.offsets[b + 1]):
+        at = contents.sides[c]
+        for place in range(contents.places[c], contents.places[c] + contents.runs[c]):
+            if usual[at] < 0 or habit[place] > habit[usual[at]]:
+                usual[at] = place
+
+
+@compiled
+def _likeliest(usual: Integers, habit: Floats, rates: Floats) -> int:
+    # the usual place of which most draws are expected, the first of equals, -1 = none
+    likeliest, most = -1, 0.0
+    for at in range(_SETS):
+        draws = habit[usual[at]] * rates[at] if usual[at] >= 0 else 0.0
+        if draws > most or (draws == most > 0.0 and usual[at] < likeliest):
+            likeliest, most = usual[at], draws
+    return likeliest
+
+
+@compiled
+def surest_set(usual: Integers, shares: Floats, touched: int, count: int, draws: Draws) -> int:
+    """The set of sides whose usual place is in most of the ways to touch all sides with so many draws.
+
+    shares [16]: of the usual places; draws.mass: of all places at each set of sides.
+    """
+    surest, least = -1, np.inf
+    for at in range(_SETS):
+        if usual[at] < 0:
             continue
-        mass = draws.mass[group]
-        draws.mass[group] = max(mass - shares[at], 0.0)
+        mass = draws.mass[at]
+        draws.mass[at] = max(mass - shares[at], 0.0)
         _fill_chances(draws, touched, count)
-        draws.mass[group] = mass
+        draws.mass[at] = mass
         if draws.chances[count, touched] < least:
-            surest, least = first + at, draws.chances[count, touched]
+            surest, least = at, draws.chances[count, touched]
     return surest
 
 
@@ -188,20 +196,12 @@ def divide(values: Floats, by: float) -> None:
 
 
 @compiled
-def _largest(values: Floats, first: int, end: int) -> int:
-    largest = first
-    for i in range(first, end):
-        if values[i] > values[largest]:
-            largest = i
-    return largest
-
-
-@compiled
-def _prior(places: Numbers, busyness: Floats) -> Floats:
+def _prior(contents: Contents, busyness: Floats) -> Floats:
     prior = np.zeros(len(busyness))
-    for place in places:
-        prior[place] = busyness[place]
-    if len(places):
+    for c in range(len(contents.places)):
+        for place in range(contents.places[c], contents.places[c] + contents.runs[c]):
+            prior[place] = busyness[place]
+    if len(contents.places):
         scale = _TRUST / sum_of(prior)
         for place in range(len(prior)):
             prior[place] *= scale
@@ -219,37 +219,24 @@ def _sums_before(habit: Floats) -> Floats:
 @compiled
 def _weigh_places(contents: Contents, b: int, habit: Floats, before: Floats, mass: Floats) -> float:
     # fill the share of each set of sides in the weights of the places in a box; their sum is returned
-    mass[:], c = 0.0, contents.offsets[b]
-    while c < contents.offsets[b + 1]:
+    mass[:] = 0.0
+    for c in range(contents.offsets[b], contents.offsets[b + 1]):
         place, at = contents.places[c], contents.sides[c]
         if at:
             mass[at] += habit[place] * contents.weights[b, at]
         else:
             mass[0] += before[place + contents.runs[c]] - before[place]
-        c += contents.runs[c]
     total = sum_of(mass)
     divide(mass, total)
     return total
 
 
 @compiled
-def _count_draws(contents: Contents, b: int, habit: Floats, each: Floats, counts: Floats) -> None:
-    # each [16]: draws for a weight, at each set of sides
-    c = contents.offsets[b]
-    while c < contents.offsets[b + 1]:
-        at = contents.sides[c]
+def _count_draws(contents: Contents, b: int, habit: Floats, rates: Floats, counts: Floats) -> None:
+    for c in range(contents.offsets[b], contents.offsets[b + 1]):
+        rate = rates[contents.sides[c]]
         for place in range(contents.places[c], contents.places[c] + contents.runs[c]):
-            counts[place] += habit[place] * contents.weights[b, at] * each[at]
-        c += contents.runs[c]
-
-
-@compiled
-def _expect_draws(contents: Contents, b: int, habit: Floats, each: Floats, expected: Floats) -> None:
-    # as _count_draws, apart for each place in the box
-    first = contents.offsets[b]
-    for c in range(first, contents.offsets[b + 1]):
-        at = contents.sides[c]
-        expected[c - first] = habit[contents.places[c]] * contents.weights[b, at] * each[at]
+            counts[place] += habit[place] * rate
 
 
 @compiled
@@ -258,75 +245,108 @@ def read_record(
     touched: Integers,
     people: int,
     busyness: Floats,
-    expected: Floats,
+    rates: Floats,
     named: Integers,
     rounds: int,
-) -> None:
+) -> Floats:
     """Fill named [2, b]: the place that is surest in each box, and the usual one; -1 = none explains it.
 
-    touched [b]: sides that known samples explain. people: those whose samples are not known. expected [c]:
-    draws of each place in a box. named [2, 0], expected [0]: these are not filled.
+    touched [b]: sides that known samples explain. people: those whose samples are not known. named [2, 0]:
+    not filled. Returns habits [p]; times rates [b, 16], for the set of sides, they are the expected draws.
     """
-    offsets, places, _, _, _ = contents
-    prior, least = _prior(places, busyness), _DRAWS_EACH * people
-    habit, each, most = prior, np.empty(_SETS), 0
-    for b in range(len(touched)):
-        most = max(most, offsets[b + 1] - offsets[b])
-    shares, here = np.empty(most), np.empty(most)
+    offsets = contents.offsets
+    prior, least = _prior(contents, busyness), _DRAWS_EACH * people
+    habit, usual, shares = prior, np.empty(_SETS, dtype=np.int64), np.empty(_SETS)
     draws = Draws(np.empty(_SETS), np.empty((max(least, N_SIDES) + 1, _SETS)))
-    named[:], expected[:] = -1, 0.0
+    named[:], rates[:] = -1, 0.0
     for turn in range(rounds + 1):
         counts, before = prior.copy(), _sums_before(habit)
         for b in range(len(touched)):
-            first, end = offsets[b], offsets[b + 1]
-            if first == end:
+            if offsets[b] == offsets[b + 1]:
                 continue
             total = _weigh_places(contents, b, habit, before, draws.mass)
             count = _fill_chances(draws, touched[b], least)
             if not count:
                 continue
             for c in range(_SETS):
-                each[c] = draws.chances[count - 1, touched[b] | c] / draws.chances[count, touched[b]]
-                each[c] *= count / total
+                rates[b, c] = draws.chances[count - 1, touched[b] | c] / draws.chances[count, touched[b]]
+                rates[b, c] *= count / total * contents.weights[b, c]
             if turn < rounds:
-                _count_draws(contents, b, habit, each, counts)
-                continue
-            _expect_draws(contents, b, habit, each, here)
-            if len(expected):
-                expected[first:end] = here[: end - first]
-            if named.shape[1]:
-                _expect_draws(contents, b, habit, np.ones(_SETS), shares)
-                divide(shares[: end - first], total)
-                named[0, b] = places[surest_place(contents, b, shares, touched[b], count, draws)]
-                named[1, b] = places[first + _largest(here, 0, end - first)]
-        habit = counts
+                _count_draws(contents, b, habit, rates[b], counts)
+            elif named.shape[1]:
+                usual_places(contents, b, habit, usual)
+                for c in range(_SETS):
+                    shares[c] = habit[usual[c]] * contents.weights[b, c] / total if usual[c] >= 0 else 0.0
+                named[0, b] = usual[surest_set(usual, shares, touched[b], count, draws)]
+                named[1, b] = _likeliest(usual, habit, rates[b])
+        habit = counts if turn < rounds else habit
+    return habit
+
+
+@compiled
+def likely_places(contents: Contents, habit: Floats, rates: Floats) -> Contents:
+    """Without places of which nearly no draw from their box is expected."""
+    most, offsets, n = contents.runs.sum(), np.zeros_like(contents.offsets), 0
+    places, runs = np.empty(most, dtype=np.uint32), np.empty(most, dtype=np.uint32)
+    sides = np.empty(most, dtype=np.uint8)
+    for b in range(len(offsets) - 1):
+        least = 0.0
+        for c in range(contents.offsets[b], contents.offsets[b + 1]):
+            for place in range(contents.places[c], contents.places[c] + contents.runs[c]):
+                least += _RARE * habit[place] * rates[b, contents.sides[c]]
+        for c in range(contents.offsets[b], contents.offsets[b + 1]):
+            rate, end = rates[b, contents.sides[c]], -1
+            for place in range(contents.places[c], contents.places[c] + contents.runs[c]):
+                if habit[place] * rate <= least:
+                    continue
+                if place != end:
+                    places[n], runs[n], sides[n] = place, 0, contents.sides[c]
+                    n += 1
+                runs[n - 1] += 1
+                end = place + 1
+        offsets[b + 1] = n
+    return Contents(offsets, places[:n].copy(), runs[:n].copy(), sides[:n].copy(), contents.weights)
+
+
+@compiled
+def at_sides(contents: Contents, habit: Floats, rates: Floats) -> tuple[Contents, Floats]:
+    """The places at sides alone, and the draws that are expected of each."""
+    kept, n = np.flatnonzero(contents.sides), 0
+    offsets, expected = np.zeros_like(contents.offsets), np.empty(len(kept))
+    places, sides = contents.places[kept], contents.sides[kept]
+    for b in range(len(offsets) - 1):
+        while n < len(kept) and kept[n] < contents.offsets[b + 1]:
+            expected[n] = habit[places[n]] * rates[b, sides[n]]
+            n += 1
+        offsets[b + 1] = n
+    return Contents(offsets, places, contents.runs[kept], sides, contents.weights), expected
 
 
 @compiled
 def expect_visits(
     boxes: Integers, people: int, places: PlaceList, reach: int, rounds: int
-) -> tuple[Contents, Floats]:
-    """The places in a record's boxes, and the draws that are expected of each."""
+) -> tuple[Contents, Floats, Floats]:
+    """The places in a record's boxes, and habits and rates of ``read_record``."""
     contents = places_in_boxes(boxes, places, reach)
-    expected, named = np.empty(len(contents.places)), np.empty((2, 0), dtype=np.int64)
+    rates, named = np.empty((len(boxes), _SETS)), np.empty((2, 0), dtype=np.int64)
     nothing = np.zeros(len(boxes), dtype=np.int64)
-    read_record(contents, nothing, people, places.busyness, expected, named, rounds)
-    return contents, expected
+    return contents, read_record(contents, nothing, people, places.busyness, rates, named, rounds), rates
 
 
 @compiled
-def visits_at_hours(contents: Contents, expected: Floats, busyness: Floats, hours: Floats) -> Floats:
+def visits_at_hours(
+    contents: Contents, habit: Floats, rates: Floats, busyness: Floats, hours: Floats
+) -> Floats:
     """float64 [h, 2, p]: draws of each place, and draws by busyness; hours [h, b]: parts of boxes."""
     visits = np.zeros((len(hours), 2, len(busyness)))
-    for b in range(len(contents.offsets) - 1):
-        own = slice(contents.offsets[b], contents.offsets[b + 1])
-        inside, draws = contents.places[own], expected[own]
-        busy = busyness[inside]
-        divide(busy, sum_of(busy))
+    for b in range(len(rates)):
+        busy = 0.0
+        for c in range(contents.offsets[b], contents.offsets[b + 1]):
+            busy += sum_of(busyness[contents.places[c] : contents.places[c] + contents.runs[c]])
         for h in range(len(hours)):
-            for i in range(len(inside) if hours[h, b] > 0.0 else 0):
-                visits[h, 0, inside[i]] += draws[i] * hours[h, b]
-                visits[h, 1, inside[i]] += busy[i] * hours[h, b]
+            if hours[h, b] > 0.0:
+                _count_draws(contents, b, habit, rates[b] * hours[h, b], visits[h, 0])
+                _count_draws(contents, b, busyness, np.full(_SETS, hours[h, b] / busy), visits[h, 1])
     return visits
 
 
@@ -341,60 +361,50 @@ def _chance_with(own_mass: Floats, chances: Floats, touched: int) -> float:
 
 
 @compiled
-def expect_person(contents: Contents, cells: Integers, people: int, places: PlaceList, rounds: int) -> Floats:
-    """The chance [c] that one person was at each place in a record's boxes, who is known in cells [m, 2].
+def expect_person(
+    contents: Contents, cells: Integers, people: int, places: PlaceList, rates: Floats, rounds: int
+) -> Floats:
+    """Habits [p] of one person who is known in cells [m, 2].
 
     The person has habits of their own and draws once from each box, the others from theirs as in
-    ``read_record``. So sides that one of them must explain tell where the other was.
+    ``read_record``. So sides that one of them must explain tell where the other was. Times rates [b, 16],
+    which are filled, habits are the chance that the person was at a place of a box.
     """
-    offsets, inside, _, _, _ = contents
-    prior, least = _prior(inside, places.busyness), _DRAWS_EACH * max(people - 1, 1)
+    offsets = contents.offsets
+    prior, least = _prior(contents, places.busyness), _DRAWS_EACH * max(people - 1, 1)
     known = prior.copy()
     for m in range(len(cells)):
         place = _place_at(places, cells[m, 0], cells[m, 1])
         if place >= 0:
             known[place] += _KNOWN
     own_habit, habit, own_mass = known, prior, np.empty(_SETS)
-    each, joined, expected = np.empty(_SETS), np.empty(_SETS), np.zeros(len(inside))
+    joined, rates[:] = np.empty(_SETS), 0.0
     draws = Draws(np.empty(_SETS), np.empty((max(least, N_SIDES) + 1, _SETS)))
     for turn in range(rounds + 1):
         own_counts, counts = known.copy(), prior.copy()
         own_before, before = _sums_before(own_habit), _sums_before(habit)
         for b in range(len(offsets) - 1):
-            first, end = offsets[b], offsets[b + 1]
-            if first == end:
+            if offsets[b] == offsets[b + 1]:
                 continue
             own_total = _weigh_places(contents, b, own_habit, own_before, own_mass)
             total = _weigh_places(contents, b, habit, before, draws.mass)
-            if not _fill_chances(draws, 0, len(draws.chances) - 1):
-                continue
-            count, chance = least, _chance_with(own_mass, draws.chances[least], 0)
-            while chance == 0.0 and count < len(draws.chances) - 1:
+            count, possible = least, _fill_chances(draws, 0, len(draws.chances) - 1)
+            while count < len(draws.chances) - 1 and _chance_with(own_mass, draws.chances[count], 0) == 0.0:
                 count += 1
-                chance = _chance_with(own_mass, draws.chances[count], 0)
-            if chance == 0.0:
+            chance = _chance_with(own_mass, draws.chances[count], 0)
+            if not possible or chance == 0.0:
                 continue
             for c in range(_SETS):
                 if draws.mass[c] > 0.0:
-                    each[c] = draws.chances[count, c] / (chance * own_total)
-                    joined[c] = _chance_with(own_mass, draws.chances[count - 1], c) * count / (chance * total)
+                    weight = contents.weights[b, c] / chance
+                    rates[b, c] = draws.chances[count, c] / own_total * weight
+                    joined[c] = _chance_with(own_mass, draws.chances[count - 1], c) * count / total * weight
             if turn < rounds:
-                _count_draws(contents, b, own_habit, each, own_counts)
+                _count_draws(contents, b, own_habit, rates[b], own_counts)
                 _count_draws(contents, b, habit, joined, counts)
-                continue
-            _expect_draws(contents, b, own_habit, each, expected[first:end])
-        own_habit, habit = own_counts, counts
-    return expected
-
-
-@compiled
-def name_likeliest(contents: Contents, chances: Floats, places: PlaceList, guesses: Integers) -> None:
-    """Set the cells of guesses [b, 3] to the places with most of chances [c], where any has some."""
-    for b in range(len(guesses)):
-        first, end = contents.offsets[b], contents.offsets[b + 1]
-        if sum_of(chances[first:end]) > 0.0:
-            place = contents.places[_largest(chances, first, end)]
-            guesses[b, 1], guesses[b, 2] = places.x[place], places.y[place]
+        if turn < rounds:
+            own_habit, habit = own_counts, counts
+    return own_habit
 
 
 @compiled
@@ -402,25 +412,13 @@ def guess_of_person(
     contents: Contents, cells: Integers, people: int, places: PlaceList, guesses: Integers
 ) -> None:
     """Set the cells of guesses [b, 3] to the likeliest places by ``expect_person``, where there is one."""
-    expected = expect_person(contents, cells, people, places, _ROUNDS_APART)
-    name_likeliest(contents, expected, places, guesses)
-
-
-@compiled
-def likely_places(contents: Contents, expected: Floats) -> Contents:
-    """Without places of which nearly no draw from their box is expected."""
-    offsets, n = np.zeros(len(contents.offsets), dtype=np.int64), 0
-    places, sides = np.empty_like(contents.places), np.empty_like(contents.sides)
-    for b in range(len(offsets) - 1):
-        first, end = contents.offsets[b], contents.offsets[b + 1]
-        least = _RARE * sum_of(expected[first:end])
-        for c in range(first, end):
-            if expected[c] > least:
-                places[n], sides[n] = contents.places[c], contents.sides[c]
-                n += 1
-        offsets[b + 1] = n
-    runs = _runs_of(offsets, places[:n], sides[:n])
-    return Contents(offsets, places[:n].copy(), sides[:n].copy(), runs, contents.weights)
+    rates, usual = np.empty((len(guesses), _SETS)), np.empty(_SETS, dtype=np.int64)
+    habit = expect_person(contents, cells, people, places, rates, _ROUNDS_APART)
+    for b in range(len(guesses)):
+        usual_places(contents, b, habit, usual)
+        place = _likeliest(usual, habit, rates[b])
+        if place >= 0:
+            guesses[b, 1], guesses[b, 2] = places.x[place], places.y[place]
 
 
 @compiled
@@ -477,11 +475,11 @@ def _guess_blindly(boxes: Integers, contents: Contents, places: PlaceList, guess
                 guesses[b, 1], guesses[b, 2], least = x, y, areas[a]
             if least == 1:
                 break
-        for c in range(contents.offsets[b], contents.offsets[b + 1]):
-            place = contents.places[c]
-            if places.public and places.busyness[place] > busiest:
-                guesses[b, 1], guesses[b, 2] = places.x[place], places.y[place]
-                busiest = places.busyness[place]
+        for c in range(contents.offsets[b], contents.offsets[b + 1] if places.public else 0):
+            for place in range(contents.places[c], contents.places[c] + contents.runs[c]):
+                if places.busyness[place] > busiest:
+                    guesses[b, 1], guesses[b, 2] = places.x[place], places.y[place]
+                    busiest = places.busyness[place]
 
 
 @compiled
@@ -507,16 +505,15 @@ def guess_in_record(
     people: int,
     places: PlaceList,
     guesses: Integers,
-) -> Floats:
+) -> tuple[Floats, Floats]:
     """Fill guesses [5, b, 3] of slots and cells, by the first ``WAYS``; known: samples [s, 3], by time.
 
-    found: by ``find_contents``. people: how many are not known. Returns the draws [c] of these, if nobody is.
+    found: by ``find_contents``. people: how many are not known. Returns habits and rates of ``read_record``.
     """
     guess_samples(boxes, known, guesses[0])
     contents, touched, own = found
-    expected = np.empty(0 if len(known) else len(contents.places))
-    named = np.empty((2, len(boxes)), dtype=np.int64)
-    read_record(contents, touched, people, places.busyness, expected, named, ROUNDS)
+    rates, named = np.empty((len(boxes), _SETS)), np.empty((2, len(boxes)), dtype=np.int64)
+    habit = read_record(contents, touched, people, places.busyness, rates, named, ROUNDS)
     _guess_blindly(boxes, contents, places, guesses[3])
     for b in range(len(boxes)):
         for way in range(2):
@@ -527,4 +524,4 @@ def guess_in_record(
                 guesses[1 + way, b, 2] = places.y[named[way, b]]
         for axis in range(3):
             guesses[4, b, axis] = known[own[b], axis] if own[b] >= 0 else guesses[3, b, axis]
-    return expected
+    return habit, rates
