@@ -92,24 +92,36 @@ def _weigh_corners(boxes: Integers, motion: Floats) -> Floats:
 @compiled
 def places_in_boxes(boxes: Integers, places: PlaceList, reach: int) -> Contents:
     """The listed places in each box [b, 6], whose sides reach less than ``reach`` cells beyond samples."""
-    rows, most = np.empty((len(boxes), 2), dtype=np.int64), 0
+    # places are unsigned, which spares a check of each
+    rows, most, one = np.empty((len(boxes), 2), dtype=np.uint64), 0, np.uint64(1)
     for b in range(len(boxes)):
         rows[b, 0] = first_not_below(places.x, 0, len(places.x), boxes[b, 2])
-        rows[b, 1] = first_not_below(places.x, rows[b, 0], len(places.x), boxes[b, 4])
-        most += rows[b, 1] - rows[b, 0]
+        rows[b, 1] = first_not_below(places.x, 0, len(places.x), boxes[b, 4])
+        most += int(rows[b, 1] - rows[b, 0])
     inside, runs = np.empty(most, dtype=np.uint32), np.empty(most, dtype=np.uint32)
     sides, offsets, n = np.empty(most, dtype=np.uint8), np.zeros(len(boxes) + 1, dtype=np.int64), 0
     for b in range(len(boxes)):
-        south, north, head, end = boxes[b, 3], boxes[b, 5], 0, -1  # end: of the last run
+        west, south, east, north = boxes[b, 2], boxes[b, 3], boxes[b, 4], boxes[b, 5]
+        head = end = rows[b, 1]  # of the last run
         for place in range(rows[b, 0], rows[b, 1]):
-            if south <= places.y[place] < north:
-                at = _sides_at(boxes, b, places.bounds, place, reach)
-                if at == 0 and place == end:
-                    runs[n - 1], end = place + 1 - head, place + 1
-                elif at >= 0:
-                    inside[n], runs[n], sides[n] = place, 1, at
+            if not south <= places.y[place] < north:
+                continue
+            if (
+                places.bounds[place, 0] >= west + reach
+                and places.bounds[place, 1] >= south + reach
+                and places.bounds[place, 2] <= east - reach
+                and places.bounds[place, 3] <= north - reach
+            ):
+                if place != end:
+                    inside[n], sides[n], head = place, 0, place
                     n += 1
-                    head, end = place, place + 1 if at == 0 else -1
+                end = place + one
+                runs[n - 1] = end - head
+                continue
+            at = _sides_at(boxes, b, places.bounds, place, reach)
+            if at >= 0:
+                inside[n], runs[n], sides[n] = place, 1, at
+                n, end = n + 1, rows[b, 1]
         offsets[b + 1] = n
     return Contents(offsets, inside[:n], runs[:n], sides[:n], _weigh_corners(boxes, places.motion))
 
