@@ -15,7 +15,7 @@ from shoal.model.projection import WGS84, transform
 from shoal.model.streets import StreetGraph
 from shoal.model.trajectories import Trajectories
 from shoal.report.facts.evidence import Evidence
-from shoal.runtime.arrays import Floats
+from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.randomness import Randomness
 from shoal.utility import Facts
 
@@ -106,6 +106,20 @@ def test_a_known_list_of_places_counts_before_streets() -> None:
     listed = PublicPlaces(x=cells[:, 0], y=cells[:, 1])
     both = AttackScope(targets=["release"], places=listed, streets=streets())
     assert rates(people, both) == rates(people, replace(both, streets=None))
+
+
+@pytest.mark.jit_only
+def test_which_samples_are_on_streets_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    people, asked, find = drivers(60, seed=1), list[float](), StreetGraph.cells
+
+    def cells(graph: StreetGraph, cell_m: float) -> Integers:
+        asked.append(cell_m)
+        return find(graph, cell_m)
+
+    monkeypatch.setattr(StreetGraph, "cells", cells)
+    facts = Facts(people, *Glove(k=5).anonymize(people, Randomness.for_research(1)))
+    assert Evidence(facts, tries=60, streets=streets()).assessment
+    assert asked == [100.0, 100.0]  # for the share of the samples, and as a list of places
 
 
 def test_streets_elsewhere_are_refused() -> None:

@@ -35,6 +35,7 @@ _FARTHEST: Final = 32  # cells that a side moves from one slot to the next; fart
 _FEWEST_STEPS: Final = 1000  # that tell how bodies move
 _STEPPING: Final = 0.1  # of the boxes, at least; call records have a few steps, too
 _LEARNED: Final[WeakKeyDictionary[BoxTarget, PlaceList]] = WeakKeyDictionary()
+_ON_STREETS: Final[WeakKeyDictionary[Trajectories, dict[StreetGraph, float]]] = WeakKeyDictionary()
 _SHARED: Final = 3  # people at a position that repeats
 _SAMPLES_AT_ONCE: Final = 1 << 18
 
@@ -60,10 +61,13 @@ def positions_repeat(original: Trajectories) -> bool:
 
 
 def on_streets(original: Trajectories, streets: StreetGraph) -> float:
-    """The share of the samples that are in cells with a street."""
-    snapped = original if original.grid is not None else original.snapped_to(Grid())
-    cells = streets.on_plane(original.crs).cells(snapped.snapped_grid().cell_m)
-    return float(np.isin(snapped.x + 1j * snapped.y, cells @ [1, 1j]).mean())
+    """The share of the samples that are in cells with a street; kept for streets on the plane of the data."""
+    streets, shares = streets.on_plane(original.crs), _ON_STREETS.setdefault(original, {})
+    if streets not in shares:
+        snapped = original if original.grid is not None else original.snapped_to(Grid())
+        cells = streets.cells(snapped.snapped_grid().cell_m)
+        shares[streets] = float(np.isin(snapped.x + 1j * snapped.y, cells @ [1, 1j]).mean())
+    return shares[streets]
 
 
 PUBLIC_LIST: Final = "and a public list of places with how busy each is"

@@ -105,7 +105,9 @@ class StreetGraph:
         return len(self.u)
 
     def on_plane(self, crs: str | None) -> "StreetGraph":
-        """The graph in meters of this plane, with all lengths."""
+        """The graph in meters of this plane, with all lengths; itself if it is that."""
+        if self.crs == crs and not np.isnan(self.length_m).any():
+            return self
         if self.crs is not None and crs is None:
             raise InputError(
                 f"the streets are in {self.crs} and the trajectories in local meters; say the trajectories' "

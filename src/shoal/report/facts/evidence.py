@@ -160,7 +160,7 @@ class Evidence:
         if not self._tries:
             return None
         with facts.run.stage("attacks"):
-            streets = self._streets
+            streets = self._streets and self._streets.on_plane(facts.original.crs)
             if streets is not None and on_streets(facts.original, streets) < LEAST_ON_STREETS:
                 streets = None
             return assess_release(
