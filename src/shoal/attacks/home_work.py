@@ -12,7 +12,7 @@ from shoal.attacks.place_lists import list_of, reach_of
 from shoal.attacks.rate import Rate, Rule
 from shoal.attacks.target import BoxTarget
 from shoal.kernels.homes import WeightedAreas, fill_place_chances, find_homes
-from shoal.kernels.joint_reading import ROUNDS, expect_visits, visits_at_hours
+from shoal.kernels.joint_reading import ROUNDS, add_draws, expect_visits
 from shoal.measures.presence import HomeOrWork, clock_offsets_s, share_of_hours
 from shoal.model.clocks import Clock, clock_of
 from shoal.model.release import Boxes
@@ -116,7 +116,7 @@ def _read_together(evaluation: Evaluation[BoxTarget], clock: _LocalClock) -> Int
     """int64 [places, 2, v, 2]: the cell that the sides of all boxes name, and the busiest one."""
     target, places, reach = evaluation.target, list_of(evaluation), reach_of(evaluation)
     classes, row_of = np.unique(target.class_of[evaluation.records], return_inverse=True)
-    cells = np.column_stack([places.x, places.y])
+    cells, before = np.column_stack([places.x, places.y]), np.append(0.0, np.cumsum(places.busyness))
     named = np.full((len(_PLACES), 2, len(classes), 2), _NOWHERE)
 
     def part(mine: slice) -> None:
@@ -124,11 +124,17 @@ def _read_together(evaluation: Evaluation[BoxTarget], clock: _LocalClock) -> Int
             boxes = target.classes.records.record(int(classes[row]))
             people = max(int(target.classes.sizes[classes[row]]), 2)
             contents, habit, rates = expect_visits(boxes, people, places, reach, ROUNDS)
-            hours = np.array([clock.shares(boxes, target.grid.slot_s, place) for place in _PLACES])
-            visits = visits_at_hours(contents, habit, rates, places.busyness, hours)
-            visits[:, 1] *= places.public
-            for place, way in zip(*np.nonzero(visits.any(axis=2)), strict=True):
-                named[place, way, row] = cells[visits[place, way].argmax()]
+            box = np.repeat(np.arange(len(boxes)), np.diff(contents.offsets))
+            busy = before[contents.places + contents.runs] - before[contents.places]
+            busy = np.bincount(box, busy, len(boxes)).clip(np.finfo(np.float64).tiny)
+            evenly = np.full_like(rates, places.public) / busy[:, None]
+            for number, place in enumerate(_PLACES):
+                hours = clock.shares(boxes, target.grid.slot_s, place)[:, None]
+                for way, (use, share) in enumerate(((habit, rates), (places.busyness, evenly))):
+                    total = np.zeros_like(use)
+                    add_draws(contents, use, share * hours, total)
+                    if total.any():
+                        named[number, way, row] = cells[total.argmax()]
 
     evaluation.run.each_part(part, len(classes), _PART)
     return named[:, :, row_of]

@@ -10,7 +10,7 @@ import numpy as np
 from shoal.attacks.evaluation import Context, Evaluation
 from shoal.attacks.target import BoxTarget, narrowest
 from shoal.kernels.followed_sides import follow_sides
-from shoal.kernels.joint_reading import TWO_SLOTS, PlaceList, at_sides, expect_visits, places_in_boxes
+from shoal.kernels.joint_reading import TWO_SLOTS, PlaceList, expect_visits, places_in_boxes
 from shoal.measures.leaves import part_places
 from shoal.measures.query import batches_of_records
 from shoal.model.claims import Claim
@@ -147,12 +147,14 @@ def _learn_list(evaluation: Evaluation[BoxTarget]) -> PlaceList:
         for one in chosen[begin : begin + _PART].tolist():
             boxes, people = records.record(one), int(sizes[one])
             if places.public and len(along) > 1:
-                contents, nobody = places_in_boxes(boxes, places, reach), np.zeros(len(boxes), dtype=np.int64)
-                contents, expected = follow_sides(boxes, contents, nobody, people, places)
+                contents = places_in_boxes(boxes, places, reach)
+                expected = follow_sides(boxes, contents, np.zeros(len(boxes), dtype=np.int64), people, places)
             else:
-                found = expect_visits(boxes, people, places, reach, _ROUNDS_OF_ONE)
-                contents, expected = at_sides(*found)
-            visits += np.bincount(contents.places, expected, len(visits))
+                contents, habit, rates = expect_visits(boxes, people, places, reach, _ROUNDS_OF_ONE)
+                box = np.repeat(np.arange(len(boxes)), np.diff(contents.offsets))
+                expected = habit[contents.places] * rates[box, contents.sides]
+            at_side = contents.sides > 0
+            visits += np.bincount(contents.places[at_side], expected[at_side], len(visits))
         return visits
 
     for _ in range(_ROUNDS):

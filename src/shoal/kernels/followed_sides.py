@@ -10,8 +10,8 @@ from shoal.kernels.joint_reading import (
     N_SIDES,
     TWO_SLOTS,
     Contents,
+    Found,
     PlaceList,
-    at_sides,
     divide,
     read_record,
     sum_of,
@@ -50,25 +50,25 @@ def _pass_on(
 @compiled
 def follow_sides(
     boxes: Integers, contents: Contents, touched: Integers, people: int, places: PlaceList
-) -> tuple[Contents, Floats]:
-    """The places at sides, and the chance of each to explain one of its box, as sides move by the slot.
+) -> Floats:
+    """The chance [c] that each place explains a side of its box, as sides move from slot to slot.
 
     In the next slot, the same body is at a side as often as another one. Weights of contents are all 1.
     """
     rates, named = np.empty_like(contents.weights), np.empty((2, 0), dtype=np.int64)
     habit = read_record(contents, touched, people, places.busyness, rates, named, 0)
-    at_side, expected = at_sides(contents, habit, rates)
-    offsets, inside, _, sides, _ = at_side
+    offsets, inside, _, sides, _ = contents
+    expected = np.empty(len(sides))
     nowhere, rows, starts = np.ones(len(sides)), np.empty(len(sides), dtype=np.int64), np.zeros_like(offsets)
     for side in range(N_SIDES):
         n = 0
         for b in range(len(boxes)):
             for c in range(offsets[b], offsets[b + 1]):
-                if sides[c] & ~touched[b] & (1 << side) and expected[c] > 0.0:
-                    rows[n] = c
+                if sides[c] & ~touched[b] & (1 << side) and rates[b, sides[c]] > 0.0:
+                    rows[n], expected[n] = c, habit[inside[c]] * rates[b, sides[c]]
                     n += 1
             starts[b + 1] = n
-        prior, along = expected[rows[:n]], (places.x if side % 2 else places.y)[inside[rows[:n]]]
+        prior, along = expected[:n].copy(), (places.x if side % 2 else places.y)[inside[rows[:n]]]
         for b in range(len(boxes)):
             own = prior[starts[b] : starts[b + 1]]
             divide(own, sum_of(own))
@@ -79,25 +79,21 @@ def follow_sides(
             divide(own, sum_of(own))
         for r in range(n):
             nowhere[rows[r]] *= 1.0 - chances[r]
-    return at_side, 1.0 - nowhere
+    return 1.0 - nowhere
 
 
 @compiled
 def guess_by_followed_sides(
-    boxes: Integers,
-    found: tuple[Contents, Integers, Integers],
-    people: int,
-    places: PlaceList,
-    guesses: Integers,
+    boxes: Integers, found: Found, people: int, places: PlaceList, guesses: Integers
 ) -> None:
     """Move guesses [b, 3] of slots and cells to the places that explain a side most likely, if any does."""
     contents, touched, _ = found
     alike = Contents(*contents[:4], np.ones_like(contents.weights))
-    at_side, chances = follow_sides(boxes, alike, touched, people, places)
+    chances = follow_sides(boxes, alike, touched, people, places)
     for b in range(len(guesses)):
         likeliest, most = -1, 0.0
-        for c in range(at_side.offsets[b], at_side.offsets[b + 1]):
+        for c in range(contents.offsets[b], contents.offsets[b + 1]):
             if chances[c] > most:
-                likeliest, most = at_side.places[c], chances[c]
+                likeliest, most = contents.places[c], chances[c]
         if likeliest >= 0:
             guesses[b, 1], guesses[b, 2] = places.x[likeliest], places.y[likeliest]

@@ -57,6 +57,10 @@ class Contents(NamedTuple):
     weights: Floats  # float64 [b, 16], how much likelier somebody is at each set of sides, as the sides move
 
 
+Found = tuple[Contents, Integers, Integers]
+"""By ``find_contents``."""
+
+
 @compiled
 def _sides_at(boxes: Integers, b: int, bounds: Integers, place: int, reach: int) -> int:
     # the set of sides that the bounds of a place lie at, -1 = they reach out of the box
@@ -101,27 +105,17 @@ def places_in_boxes(boxes: Integers, places: PlaceList, reach: int) -> Contents:
     inside, runs = np.empty(most, dtype=np.uint32), np.empty(most, dtype=np.uint32)
     sides, offsets, n = np.empty(most, dtype=np.uint8), np.zeros(len(boxes) + 1, dtype=np.int64), 0
     for b in range(len(boxes)):
-        west, south, east, north = boxes[b, 2], boxes[b, 3], boxes[b, 4], boxes[b, 5]
-        head = end = rows[b, 1]  # of the last run
+        south, north, head = boxes[b, 3], boxes[b, 5], rows[b, 0]
+        end = rows[b, 1]  # of the last run
         for place in range(rows[b, 0], rows[b, 1]):
             if not south <= places.y[place] < north:
                 continue
-            if (
-                places.bounds[place, 0] >= west + reach
-                and places.bounds[place, 1] >= south + reach
-                and places.bounds[place, 2] <= east - reach
-                and places.bounds[place, 3] <= north - reach
-            ):
-                if place != end:
-                    inside[n], sides[n], head = place, 0, place
-                    n += 1
-                end = place + one
-                runs[n - 1] = end - head
-                continue
             at = _sides_at(boxes, b, places.bounds, place, reach)
-            if at >= 0:
+            if at == 0 and place == end:
+                runs[n - 1], end = place + one - head, place + one
+            elif at >= 0:
                 inside[n], runs[n], sides[n] = place, 1, at
-                n, end = n + 1, rows[b, 1]
+                n, head, end = n + 1, place, place + one if at == 0 else rows[b, 1]
         offsets[b + 1] = n
     return Contents(offsets, inside[:n], runs[:n], sides[:n], _weigh_corners(boxes, places.motion))
 
@@ -214,9 +208,7 @@ def _prior(contents: Contents, busyness: Floats) -> Floats:
         for place in range(contents.places[c], contents.places[c] + contents.runs[c]):
             prior[place] = busyness[place]
     if len(contents.places):
-        scale = _TRUST / sum_of(prior)
-        for place in range(len(prior)):
-            prior[place] *= scale
+        divide(prior, sum_of(prior) / _TRUST)
     return prior
 
 
@@ -244,11 +236,13 @@ def _weigh_places(contents: Contents, b: int, habit: Floats, before: Floats, mas
 
 
 @compiled
-def _count_draws(contents: Contents, b: int, habit: Floats, rates: Floats, counts: Floats) -> None:
-    for c in range(contents.offsets[b], contents.offsets[b + 1]):
-        rate = rates[contents.sides[c]]
-        for place in range(contents.places[c], contents.places[c] + contents.runs[c]):
-            counts[place] += habit[place] * rate
+def add_draws(contents: Contents, habit: Floats, rates: Floats, counts: Floats) -> None:
+    """Add habits [p], times rates [b, 16] for the set of sides in each box, to the counts of places."""
+    for b in range(len(rates)):
+        for c in range(contents.offsets[b], contents.offsets[b + 1]):
+            rate = rates[b, contents.sides[c]]
+            for place in range(contents.places[c], contents.places[c] + contents.runs[c]):
+                counts[place] += habit[place] * rate
 
 
 @compiled
@@ -270,9 +264,9 @@ def read_record(
     prior, least = _prior(contents, busyness), _DRAWS_EACH * people
     habit, usual, shares = prior, np.empty(_SETS, dtype=np.int64), np.empty(_SETS)
     draws = Draws(np.empty(_SETS), np.empty((max(least, N_SIDES) + 1, _SETS)))
-    named[:], rates[:] = -1, 0.0
+    named[:] = -1
     for turn in range(rounds + 1):
-        counts, before = prior.copy(), _sums_before(habit)
+        rates[:], before = 0.0, _sums_before(habit)
         for b in range(len(touched)):
             if offsets[b] == offsets[b + 1]:
                 continue
@@ -283,15 +277,16 @@ def read_record(
             for c in range(_SETS):
                 rates[b, c] = draws.chances[count - 1, touched[b] | c] / draws.chances[count, touched[b]]
                 rates[b, c] *= count / total * contents.weights[b, c]
-            if turn < rounds:
-                _count_draws(contents, b, habit, rates[b], counts)
-            elif named.shape[1]:
+            if turn == rounds and named.shape[1]:
                 usual_places(contents, b, habit, usual)
+                named[1, b] = _likeliest(usual, habit, rates[b])
                 for c in range(_SETS):
                     shares[c] = habit[usual[c]] * contents.weights[b, c] / total if usual[c] >= 0 else 0.0
                 named[0, b] = usual[surest_set(usual, shares, touched[b], count, draws)]
-                named[1, b] = _likeliest(usual, habit, rates[b])
-        habit = counts if turn < rounds else habit
+        if turn < rounds:
+            counts = prior.copy()
+            add_draws(contents, habit, rates, counts)
+            habit = counts
     return habit
 
 
@@ -307,31 +302,16 @@ def likely_places(contents: Contents, habit: Floats, rates: Floats) -> Contents:
             for place in range(contents.places[c], contents.places[c] + contents.runs[c]):
                 least += _RARE * habit[place] * rates[b, contents.sides[c]]
         for c in range(contents.offsets[b], contents.offsets[b + 1]):
-            rate, end = rates[b, contents.sides[c]], -1
+            goes_on = False
             for place in range(contents.places[c], contents.places[c] + contents.runs[c]):
-                if habit[place] * rate <= least:
-                    continue
-                if place != end:
+                likely = habit[place] * rates[b, contents.sides[c]] > least
+                if likely and not goes_on:
                     places[n], runs[n], sides[n] = place, 0, contents.sides[c]
                     n += 1
-                runs[n - 1] += 1
-                end = place + 1
+                runs[n - 1] += likely
+                goes_on = likely
         offsets[b + 1] = n
     return Contents(offsets, places[:n].copy(), runs[:n].copy(), sides[:n].copy(), contents.weights)
-
-
-@compiled
-def at_sides(contents: Contents, habit: Floats, rates: Floats) -> tuple[Contents, Floats]:
-    """The places at sides alone, and the draws that are expected of each."""
-    kept, n = np.flatnonzero(contents.sides), 0
-    offsets, expected = np.zeros_like(contents.offsets), np.empty(len(kept))
-    places, sides = contents.places[kept], contents.sides[kept]
-    for b in range(len(offsets) - 1):
-        while n < len(kept) and kept[n] < contents.offsets[b + 1]:
-            expected[n] = habit[places[n]] * rates[b, sides[n]]
-            n += 1
-        offsets[b + 1] = n
-    return Contents(offsets, places, contents.runs[kept], sides, contents.weights), expected
 
 
 @compiled
@@ -343,23 +323,6 @@ def expect_visits(
     rates, named = np.empty((len(boxes), _SETS)), np.empty((2, 0), dtype=np.int64)
     nothing = np.zeros(len(boxes), dtype=np.int64)
     return contents, read_record(contents, nothing, people, places.busyness, rates, named, rounds), rates
-
-
-@compiled
-def visits_at_hours(
-    contents: Contents, habit: Floats, rates: Floats, busyness: Floats, hours: Floats
-) -> Floats:
-    """float64 [h, 2, p]: draws of each place, and draws by busyness; hours [h, b]: parts of boxes."""
-    visits = np.zeros((len(hours), 2, len(busyness)))
-    for b in range(len(rates)):
-        busy = 0.0
-        for c in range(contents.offsets[b], contents.offsets[b + 1]):
-            busy += sum_of(busyness[contents.places[c] : contents.places[c] + contents.runs[c]])
-        for h in range(len(hours)):
-            if hours[h, b] > 0.0:
-                _count_draws(contents, b, habit, rates[b] * hours[h, b], visits[h, 0])
-                _count_draws(contents, b, busyness, np.full(_SETS, hours[h, b] / busy), visits[h, 1])
-    return visits
 
 
 @compiled
@@ -390,10 +353,9 @@ def expect_person(
         if place >= 0:
             known[place] += _KNOWN
     own_habit, habit, own_mass = known, prior, np.empty(_SETS)
-    joined, rates[:] = np.empty(_SETS), 0.0
     draws = Draws(np.empty(_SETS), np.empty((max(least, N_SIDES) + 1, _SETS)))
     for turn in range(rounds + 1):
-        own_counts, counts = known.copy(), prior.copy()
+        rates[:], joined = 0.0, np.zeros_like(rates)
         own_before, before = _sums_before(own_habit), _sums_before(habit)
         for b in range(len(offsets) - 1):
             if offsets[b] == offsets[b + 1]:
@@ -410,11 +372,13 @@ def expect_person(
                 if draws.mass[c] > 0.0:
                     weight = contents.weights[b, c] / chance
                     rates[b, c] = draws.chances[count, c] / own_total * weight
-                    joined[c] = _chance_with(own_mass, draws.chances[count - 1], c) * count / total * weight
-            if turn < rounds:
-                _count_draws(contents, b, own_habit, rates[b], own_counts)
-                _count_draws(contents, b, habit, joined, counts)
+                    joined[b, c] = (
+                        _chance_with(own_mass, draws.chances[count - 1], c) * weight * count / total
+                    )
         if turn < rounds:
+            own_counts, counts = known.copy(), prior.copy()
+            add_draws(contents, own_habit, rates, own_counts)
+            add_draws(contents, habit, joined, counts)
             own_habit, habit = own_counts, counts
     return own_habit
 
@@ -495,9 +459,7 @@ def _guess_blindly(boxes: Integers, contents: Contents, places: PlaceList, guess
 
 
 @compiled
-def find_contents(
-    boxes: Integers, known: Integers, places: PlaceList, reach: int
-) -> tuple[Contents, Integers, Integers]:
+def find_contents(boxes: Integers, known: Integers, places: PlaceList, reach: int) -> Found:
     """The places in boxes, the sides that known samples explain, the most usual of these samples in each."""
     contents = places_in_boxes(boxes, places, reach)
     touched, own = np.empty(len(boxes), dtype=np.int64), np.empty(len(boxes), dtype=np.int64)
@@ -511,16 +473,11 @@ def find_contents(
 
 @compiled
 def guess_in_record(
-    boxes: Integers,
-    known: Integers,
-    found: tuple[Contents, Integers, Integers],
-    people: int,
-    places: PlaceList,
-    guesses: Integers,
+    boxes: Integers, known: Integers, found: Found, people: int, places: PlaceList, guesses: Integers
 ) -> tuple[Floats, Floats]:
     """Fill guesses [5, b, 3] of slots and cells, by the first ``WAYS``; known: samples [s, 3], by time.
 
-    found: by ``find_contents``. people: how many are not known. Returns habits and rates of ``read_record``.
+    people: how many are not known. Returns habits and rates of ``read_record``.
     """
     guess_samples(boxes, known, guesses[0])
     contents, touched, own = found
