@@ -127,12 +127,14 @@ def _read_together(evaluation: Evaluation[BoxTarget], clock: _LocalClock) -> Int
             box = np.repeat(np.arange(len(boxes)), np.diff(contents.offsets))
             busy = before[contents.places + contents.runs] - before[contents.places]
             busy = np.bincount(box, busy, len(boxes)).clip(np.finfo(np.float64).tiny)
+            alike = contents._replace(weights=np.ones_like(rates))
             evenly = np.full_like(rates, places.public) / busy[:, None]
             for number, place in enumerate(_PLACES):
                 hours = clock.shares(boxes, target.grid.slot_s, place)[:, None]
-                for way, (use, share) in enumerate(((habit, rates), (places.busyness, evenly))):
+                ways = (contents, habit, rates * hours), (alike, places.busyness, evenly * hours)
+                for way, (inside, use, share) in enumerate(ways):
                     total = np.zeros_like(use)
-                    add_draws(contents, use, share * hours, total)
+                    add_draws(inside, use, share, total)
                     if total.any():
                         named[number, way, row] = cells[total.argmax()]
 

@@ -64,7 +64,8 @@ def each_place(contents: Contents, habit: Floats, rates: Floats) -> tuple[Intege
     entry = np.repeat(np.arange(len(runs)), runs)
     place = np.arange(len(entry)) + (contents.places - np.cumsum(runs) + runs)[entry]
     box = np.repeat(np.arange(len(rates)), np.diff(contents.offsets))[entry]
-    return box, place, habit[place] * rates[box, contents.sides[entry]]
+    sides = contents.sides[entry]
+    return box, place, habit[place] * contents.weights[box, sides] * rates[box, sides]
 
 
 def _visits_in(

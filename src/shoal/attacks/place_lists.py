@@ -152,7 +152,7 @@ def _learn_list(evaluation: Evaluation[BoxTarget]) -> PlaceList:
             else:
                 contents, habit, rates = expect_visits(boxes, people, places, reach, _ROUNDS_OF_ONE)
                 box = np.repeat(np.arange(len(boxes)), np.diff(contents.offsets))
-                expected = habit[contents.places] * rates[box, contents.sides]
+                expected = habit[contents.places] * (contents.weights * rates)[box, contents.sides]
             at_side = contents.sides > 0
             visits += np.bincount(contents.places[at_side], expected[at_side], len(visits))
         return visits

@@ -156,11 +156,11 @@ def usual_places(contents: Contents, b: int, habit: Floats, usual: Integers) -> 
 
 
 @compiled
-def _likeliest(usual: Integers, habit: Floats, rates: Floats) -> int:
+def _likeliest(usual: Integers, habit: Floats, weights: Floats, rates: Floats) -> int:
     # the usual place of which most draws are expected, the first of equals, -1 = none
     likeliest, most = -1, 0.0
     for at in range(_SETS):
-        draws = habit[usual[at]] * rates[at] if usual[at] >= 0 else 0.0
+        draws = habit[usual[at]] * weights[at] * rates[at] if usual[at] >= 0 else 0.0
         if draws > most or (draws == most > 0.0 and usual[at] < likeliest):
             likeliest, most = usual[at], draws
     return likeliest
@@ -208,20 +208,12 @@ def _prior(contents: Contents, busyness: Floats) -> Floats:
         for place in range(contents.places[c], contents.places[c] + contents.runs[c]):
             prior[place] = busyness[place]
     if len(contents.places):
-        divide(prior, sum_of(prior) / _TRUST)
+        prior *= _TRUST / sum_of(prior)
     return prior
 
 
 @compiled
-def _sums_before(habit: Floats) -> Floats:
-    sums = np.zeros(len(habit) + 1)
-    for place in range(len(habit)):
-        sums[place + 1] = sums[place] + habit[place]
-    return sums
-
-
-@compiled
-def _weigh_places(contents: Contents, b: int, habit: Floats, before: Floats, mass: Floats) -> float:
+def _weigh_places(contents: Contents, b: int, habit: Floats, mass: Floats) -> float:
     # fill the share of each set of sides in the weights of the places in a box; their sum is returned
     mass[:] = 0.0
     for c in range(contents.offsets[b], contents.offsets[b + 1]):
@@ -229,7 +221,8 @@ def _weigh_places(contents: Contents, b: int, habit: Floats, before: Floats, mas
         if at:
             mass[at] += habit[place] * contents.weights[b, at]
         else:
-            mass[0] += before[place + contents.runs[c]] - before[place]
+            for inside in range(place, place + contents.runs[c]):
+                mass[0] += habit[inside]
     total = sum_of(mass)
     divide(mass, total)
     return total
@@ -237,12 +230,12 @@ def _weigh_places(contents: Contents, b: int, habit: Floats, before: Floats, mas
 
 @compiled
 def add_draws(contents: Contents, habit: Floats, rates: Floats, counts: Floats) -> None:
-    """Add habits [p], times rates [b, 16] for the set of sides in each box, to the counts of places."""
+    """Add draws to the counts of places: habits [p], times weights and rates [b, 16] of sets of sides."""
     for b in range(len(rates)):
         for c in range(contents.offsets[b], contents.offsets[b + 1]):
-            rate = rates[b, contents.sides[c]]
+            weight, rate = contents.weights[b, contents.sides[c]], rates[b, contents.sides[c]]
             for place in range(contents.places[c], contents.places[c] + contents.runs[c]):
-                counts[place] += habit[place] * rate
+                counts[place] += habit[place] * weight * rate
 
 
 @compiled
@@ -258,7 +251,7 @@ def read_record(
     """Fill named [2, b]: the place that is surest in each box, and the usual one; -1 = none explains it.
 
     touched [b]: sides that known samples explain. people: those whose samples are not known. named [2, 0]:
-    not filled. Returns habits [p]; times rates [b, 16], for the set of sides, they are the expected draws.
+    not filled. Returns habits [p]; with rates [b, 16], draws of ``add_draws`` are the expected ones.
     """
     offsets = contents.offsets
     prior, least = _prior(contents, busyness), _DRAWS_EACH * people
@@ -266,20 +259,20 @@ def read_record(
     draws = Draws(np.empty(_SETS), np.empty((max(least, N_SIDES) + 1, _SETS)))
     named[:] = -1
     for turn in range(rounds + 1):
-        rates[:], before = 0.0, _sums_before(habit)
+        rates[:] = 0.0
         for b in range(len(touched)):
             if offsets[b] == offsets[b + 1]:
                 continue
-            total = _weigh_places(contents, b, habit, before, draws.mass)
+            total = _weigh_places(contents, b, habit, draws.mass)
             count = _fill_chances(draws, touched[b], least)
             if not count:
                 continue
             for c in range(_SETS):
                 rates[b, c] = draws.chances[count - 1, touched[b] | c] / draws.chances[count, touched[b]]
-                rates[b, c] *= count / total * contents.weights[b, c]
+                rates[b, c] *= count / total
             if turn == rounds and named.shape[1]:
                 usual_places(contents, b, habit, usual)
-                named[1, b] = _likeliest(usual, habit, rates[b])
+                named[1, b] = _likeliest(usual, habit, contents.weights[b], rates[b])
                 for c in range(_SETS):
                     shares[c] = habit[usual[c]] * contents.weights[b, c] / total if usual[c] >= 0 else 0.0
                 named[0, b] = usual[surest_set(usual, shares, touched[b], count, draws)]
@@ -297,14 +290,14 @@ def likely_places(contents: Contents, habit: Floats, rates: Floats) -> Contents:
     places, runs = np.empty(most, dtype=np.uint32), np.empty(most, dtype=np.uint32)
     sides = np.empty(most, dtype=np.uint8)
     for b in range(len(offsets) - 1):
-        least = 0.0
+        total = 0.0
         for c in range(contents.offsets[b], contents.offsets[b + 1]):
             for place in range(contents.places[c], contents.places[c] + contents.runs[c]):
-                least += _RARE * habit[place] * rates[b, contents.sides[c]]
+                total += habit[place] * contents.weights[b, contents.sides[c]] * rates[b, contents.sides[c]]
         for c in range(contents.offsets[b], contents.offsets[b + 1]):
-            goes_on = False
+            goes_on, weight, rate = False, contents.weights[b, contents.sides[c]], rates[b, contents.sides[c]]
             for place in range(contents.places[c], contents.places[c] + contents.runs[c]):
-                likely = habit[place] * rates[b, contents.sides[c]] > least
+                likely = habit[place] * weight * rate > _RARE * total
                 if likely and not goes_on:
                     places[n], runs[n], sides[n] = place, 0, contents.sides[c]
                     n += 1
@@ -342,8 +335,8 @@ def expect_person(
     """Habits [p] of one person who is known in cells [m, 2].
 
     The person has habits of their own and draws once from each box, the others from theirs as in
-    ``read_record``. So sides that one of them must explain tell where the other was. Times rates [b, 16],
-    which are filled, habits are the chance that the person was at a place of a box.
+    ``read_record``. So sides that one of them must explain tell where the other was. With rates [b, 16],
+    which are filled, draws of ``add_draws`` are the chance that the person was at a place of a box.
     """
     offsets = contents.offsets
     prior, least = _prior(contents, places.busyness), _DRAWS_EACH * max(people - 1, 1)
@@ -356,12 +349,11 @@ def expect_person(
     draws = Draws(np.empty(_SETS), np.empty((max(least, N_SIDES) + 1, _SETS)))
     for turn in range(rounds + 1):
         rates[:], joined = 0.0, np.zeros_like(rates)
-        own_before, before = _sums_before(own_habit), _sums_before(habit)
         for b in range(len(offsets) - 1):
             if offsets[b] == offsets[b + 1]:
                 continue
-            own_total = _weigh_places(contents, b, own_habit, own_before, own_mass)
-            total = _weigh_places(contents, b, habit, before, draws.mass)
+            own_total = _weigh_places(contents, b, own_habit, own_mass)
+            total = _weigh_places(contents, b, habit, draws.mass)
             count, possible = least, _fill_chances(draws, 0, len(draws.chances) - 1)
             while count < len(draws.chances) - 1 and _chance_with(own_mass, draws.chances[count], 0) == 0.0:
                 count += 1
@@ -370,11 +362,9 @@ def expect_person(
                 continue
             for c in range(_SETS):
                 if draws.mass[c] > 0.0:
-                    weight = contents.weights[b, c] / chance
-                    rates[b, c] = draws.chances[count, c] / own_total * weight
-                    joined[b, c] = (
-                        _chance_with(own_mass, draws.chances[count - 1], c) * weight * count / total
-                    )
+                    rates[b, c] = draws.chances[count, c] / (chance * own_total)
+                    joined[b, c] = _chance_with(own_mass, draws.chances[count - 1], c)
+                    joined[b, c] *= count / (chance * total)
         if turn < rounds:
             own_counts, counts = known.copy(), prior.copy()
             add_draws(contents, own_habit, rates, own_counts)
@@ -392,7 +382,7 @@ def guess_of_person(
     habit = expect_person(contents, cells, people, places, rates, _ROUNDS_APART)
     for b in range(len(guesses)):
         usual_places(contents, b, habit, usual)
-        place = _likeliest(usual, habit, rates[b])
+        place = _likeliest(usual, habit, contents.weights[b], rates[b])
         if place >= 0:
             guesses[b, 1], guesses[b, 2] = places.x[place], places.y[place]
 
