@@ -149,6 +149,60 @@ def test_a_person_among_others_is_where_all_ways_to_draw_say(seed: int, people: 
     assert expected == pytest.approx(by_enumeration(contents, prior, known, people, rounds))
 
 
+def chance_to_touch(missing: int, count: int, shares: Floats, sides: Integers) -> float:
+    """That so many draws touch these sides: without those that miss one, and so on."""
+    some = [one for one in range(16) if one & ~missing == 0]
+    return float(
+        sum((-1) ** one.bit_count() * float(shares[sides & one == 0].sum()) ** count for one in some)
+    )
+
+
+@given(seed=st.integers(0, 10_000), people=st.integers(1, 3), rounds=st.integers(0, 2))
+def test_draws_are_expected_as_if_each_place_of_each_box_were_weighed(
+    seed: int, people: int, rounds: int
+) -> None:
+    """Kernels weigh places at no side run by run."""
+    rng = np.random.default_rng(seed)
+    places = listed([divmod(int(cell), 7) for cell in rng.choice(49, 30, replace=False)])
+    places = places._replace(busyness=rng.uniform(0.1, 3, 30))
+    low = rng.integers(0, 3, (4, 2))
+    boxes = np.column_stack([np.arange(4), np.arange(1, 5), low, low + rng.integers(3, 6, (4, 2))])
+    contents, touched = places_in_boxes(boxes, places, 1), rng.integers(0, 16, 4)
+    contents.weights[:] = rng.uniform(0.5, 2, (4, 16))
+    contents.weights[:, 0] = 1
+    rates, named = np.empty((4, 16)), np.empty((2, 0), dtype=np.int64)
+    box, inside, draws = each_place(
+        contents, read_record(contents, touched, people, places.busyness, rates, named, rounds), rates
+    )
+    west, south, east, north = (places.bounds[:, side] for side in range(4))
+    of_box = [
+        np.flatnonzero((w <= west) & (s <= south) & (east <= e) & (north <= n))
+        for _, _, w, s, e, n in boxes.tolist()
+    ]
+    assert np.concatenate(of_box).tolist() == inside.tolist()
+    assert box.tolist() == np.repeat(np.arange(4), [*map(len, of_box)]).tolist()
+    prior = np.where(np.isin(np.arange(30), inside), places.busyness, 0)
+    prior *= 50 / prior.sum()
+    habit, expected = prior, [np.zeros(len(own)) for own in of_box]
+    for _ in range(rounds + 1):
+        counts = prior.copy()
+        for b, own in enumerate(of_box):
+            w, s, e, n = boxes[b, 2:].tolist()
+            sides = (west == w) + 2 * (south == s) + 4 * (east == e) + 8 * (north == n)
+            sides, missing = sides[own], 15 & ~int(touched[b])
+            shares = habit[own] * contents.weights[b, sides]
+            shares /= shares.sum() or 1
+            for count in range(2 * people, max(2 * people, 4) + 1):
+                chance = chance_to_touch(missing, count, shares, sides)
+                if chance > 1e-9:
+                    left = [chance_to_touch(missing & ~int(one), count - 1, shares, sides) for one in sides]
+                    expected[b] = count * shares * left / chance
+                    counts[own] += expected[b]
+                    break
+        habit = counts
+    assert draws == pytest.approx(np.concatenate(expected), rel=1e-6, abs=1e-9)
+
+
 def test_a_place_that_the_other_of_two_uses_is_not_hers() -> None:
     """Both are at home by night; one evening the other is at home, and she is not."""
     home, his_home, elsewhere = (2, 2), (6, 6), (9, 9)
