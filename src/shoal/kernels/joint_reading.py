@@ -215,14 +215,15 @@ def _prior(contents: Contents, busyness: Floats) -> Floats:
 @compiled
 def _weigh_places(contents: Contents, b: int, habit: Floats, mass: Floats) -> float:
     # fill the share of each set of sides in the weights of the places in a box; their sum is returned
-    mass[:] = 0.0
+    mass[:], inside = 0.0, 0.0
     for c in range(contents.offsets[b], contents.offsets[b + 1]):
-        place, at = contents.places[c], contents.sides[c]
+        first, at = contents.places[c], contents.sides[c]
         if at:
-            mass[at] += habit[place] * contents.weights[b, at]
-        else:
-            for inside in range(place, place + contents.runs[c]):
-                mass[0] += habit[inside]
+            mass[at] += habit[first] * contents.weights[b, at]
+        else:  # most places
+            for place in range(first, first + contents.runs[c]):
+                inside += habit[place]
+    mass[0] = inside
     total = sum_of(mass)
     divide(mass, total)
     return total
