@@ -56,6 +56,28 @@ def test_the_checker_finds_nothing_on_a_dark_phone(tmp_path: Path, browser: Brow
     assert colors[1][1] not in {"none", "rgb(0, 0, 0)"}
 
 
+def test_an_attack_is_one_line_and_no_line_ends_within_an_option(tmp_path: Path, browser: Browser) -> None:
+    file = tmp_path / "page.html"
+    file.write_text(page_of("public"), encoding="utf-8")
+    tab = browser.context.new_page()
+    tab.set_viewport_size({"width": 1280, "height": 800})
+    tab.goto(file.as_uri())
+    beside = tab.evaluate(
+        "[...document.querySelectorAll('#risk td .of')].map("
+        "one => one.getBoundingClientRect().top < one.previousElementSibling.getBoundingClientRect().bottom)"
+    )
+    lines = []
+    for width in range(380, 440, 4):  # some of these end a line within a broken option
+        tab.set_viewport_size({"width": width, "height": 800})
+        lines += tab.evaluate(
+            "[...document.querySelectorAll('.whole')].map(one => one.getClientRects().length).filter(Boolean)"
+        )
+    tab.close()
+    assert beside
+    assert all(beside)
+    assert set(lines) == {1}
+
+
 @cache
 def page_of(kind: str) -> str:
     if kind == "points":

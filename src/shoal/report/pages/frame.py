@@ -3,6 +3,7 @@
 Its content security policy allows no request.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
@@ -15,6 +16,9 @@ from shoal.units import percent, rounded_up, show_s
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+    from markupsafe import Markup
+
+_OPTION: Final = re.compile(r"(?<![\w-])--[a-z](?:[a-z-]*[a-z])?")
 
 _POLICY: Final = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
@@ -53,6 +57,13 @@ def environment(package: str, *filters: Callable[..., Any]) -> "Environment":
     return templates
 
 
+def whole_options(text: Any) -> "Markup":
+    """No line breaks after the hyphens of an option."""
+    from markupsafe import Markup, escape
+
+    return Markup(_OPTION.sub(r'<span class="whole">\g<0></span>', str(escape(text))))  # noqa: S704  (escaped)
+
+
 @cache
 def _templates(package: str) -> "Environment":
     from jinja2 import ChoiceLoader, PackageLoader
@@ -70,6 +81,7 @@ def _templates(package: str) -> "Environment":
         percent,
         numbers.seconds,
         numbers.two_digits,
+        whole_options,
     )
     if package:
         templates.loader = ChoiceLoader([PackageLoader(package), PackageLoader("shoal.report")])
