@@ -7,8 +7,11 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 import click
+import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
+import shoal
 from shoal.attacks.table import ATTACKS
 from shoal.cli import main as cli
 from shoal.release_folder.exports import EXPORTS
@@ -44,6 +47,17 @@ def test_python_blocks_run(
     exec(compile(code, place, "exec"), {})
     printed = capsys.readouterr().out
     assert "holds" in printed or not place.startswith("README")
+
+
+def test_a_file_is_cut_into_whole_weeks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    [(place, code)] = [block for block in blocks("python") if block[0].startswith("series.md")]
+    exec(compile(code, place, "exec"), {})
+    weeks = [pq.read_table(f"week{number}.parquet")["t"].to_numpy() for number in (1, 2)]
+    monday = int(np.datetime64("2024-01-01", "s").astype(np.int64))
+    assert [set((week - monday) // (7 * 86_400)) for week in weeks] == [{0}, {1}]
+    assert len(list(Path().glob("week*.parquet"))) == 2
+    assert sum(map(len, weeks)) == shoal.synthesize(n_subjects=20, days=14, seed=1).num_rows
 
 
 @pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.name)
