@@ -291,6 +291,11 @@ def test_pages_that_are_not_there(step: str, newcomer: Visitor) -> None:
     assert page.sentence == "There is no such page."
 
 
+@pytest.mark.parametrize(("typed", "step"), [("who", "people"), ("from", "whom")])
+def test_an_address_by_the_title_of_a_step_leads_to_it(typed: str, step: str, newcomer: Visitor) -> None:
+    assert newcomer.get(typed).headers["location"].endswith(f"/{step}")
+
+
 def test_a_crowd_larger_than_the_data_is_a_sentence_of_the_method(visitor: Visitor) -> None:
     visitor.post("trade", "next", direct="yes", method="glove", k="50")
     out, link = visitor.folder / "out", visitor.folder / "l.parquet"

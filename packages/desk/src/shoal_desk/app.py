@@ -24,7 +24,7 @@ from shoal_desk.desk import Desk, Work
 from shoal_desk.entries import folder_at
 from shoal_desk.jobs import Job
 from shoal_desk.pages import render
-from shoal_desk.steps import STEPS, Step
+from shoal_desk.steps import STEPS, TYPED, Step
 from shoal_desk.steps.record import free_name
 from shoal_desk.steps.release import find
 from shoal_desk.words import LANGUAGES, Words, preferred
@@ -70,6 +70,8 @@ def desk_application(desk: Desk, keys: Keys) -> Guard:
 
     @app.get("/{step}")
     def show(request: Request, step: str) -> Response:
+        if step in TYPED:
+            return redirect(request, TYPED[step])
         return pages.show(request, step_named(step))
 
     @app.get("/{step}/progress/{job}")
@@ -95,7 +97,7 @@ def _answer_errors(app: FastAPI, pages: "Pages") -> None:
 
     @app.exception_handler(ShoalError)
     async def refused(request: Request, error: ShoalError) -> Response:
-        return await run_in_threadpool(pages.sentence, request, "error.said", 422, message=str(error))
+        return await run_in_threadpool(pages.sentence, request, "error.said", 422, message=error.cli_message)
 
     @app.exception_handler(Exception)
     async def fault(request: Request, error: Exception) -> Response:

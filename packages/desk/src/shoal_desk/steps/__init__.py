@@ -10,7 +10,8 @@ from shoal_desk.steps.step import Step
 from shoal_desk.steps.trade import TRADE
 from shoal_desk.steps.whom import WHOM
 
-__all__ = ["STEPS", "Step"]
+__all__ = ["STEPS", "TYPED", "Step"]
 
 _ROWS: Final = (DATA, PEOPLE, WHOM, TRADE, RELEASE, RECORD)
 STEPS: Final[dict[str, Step]] = {row.name: row for row in _ROWS}
+TYPED: Final = {"who": "people", "from": "whom"}  # what their titles suggest as addresses
