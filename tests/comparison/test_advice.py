@@ -66,6 +66,20 @@ def test_counts_are_proposed_or_refused_in_words() -> None:
     assert "table" not in " ".join(Advice(uses=("routes",), trial=None).lines("x.csv"))
 
 
+def test_what_is_for_named_recipients_says_what_anybody_may_get() -> None:
+    pair, five, public = trial("yes", 2, 98), trial("yes", 5, 40), trial("roughly", 11, 18)
+    for trials, last in [
+        ((pair, five), "no trial release is good enough"),
+        ((five, public), f"roughly good with {public.name}"),
+    ]:
+        of = Trials(trials=trials, failed=(), people=1_000, days=0)
+        assert advice_for(of, ["areas"]).lines("x.csv")[-1] == (
+            f"  for anybody (precedents ask for k = 11): {last}"
+        )
+    alone = advice_for(Trials(trials=(public,), failed=(), people=1_000, days=0), ["areas"])
+    assert "for anybody" not in " ".join(alone.lines("x.csv"))
+
+
 def test_of_equal_answers_the_weakest_attack() -> None:
     weak, strong = trial("yes", 5, 20), trial("yes", 5, 40)
     assert chosen(strong, weak) is weak

@@ -183,6 +183,7 @@ class Advice:
 
     uses: tuple[str, ...]
     trial: Trial | None
+    public: Trial | None = None  # the best with k = 11, for anybody
 
     def lines(self, given: str, table: str | None = None, no_table: str = "") -> list[str]:
         """What to do, for a terminal. given: the input and how it is read, as typed in a shell.
@@ -206,13 +207,20 @@ class Advice:
                 "area",
                 *instead,
             ]
-        answer = "good" if self.trial.answer_for(self.uses) == _ORDER["yes"] else "roughly good"
+        public = self.public and f"{self._answer(self.public)} with {self.public.name}"
+        anybody = (
+            f"  for anybody (precedents ask for k = {KS[-1]}): {public or 'no trial release is good enough'}"
+        )
         return [
-            f"for {words}: {answer} with",
+            f"for {words}: {self._answer(self.trial)} with",
             f"  {program()} anonymize {given} {self.trial.name} --output release --linkage linkage.parquet",
             *([_PAIRS] if self.trial.k < _LEAST_K else []),
+            *([anybody] if self.trial.k < KS[-1] else []),
             *instead,
         ]
+
+    def _answer(self, trial: Trial) -> str:
+        return "good" if trial.answer_for(self.uses) == _ORDER["yes"] else "roughly good"
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; options: null if no trial is good enough."""
@@ -241,7 +249,7 @@ def try_releases(people: Trajectories, days: Trajectories | None, run: Run | Non
         try:
             trials.append(_try(draw_sample(data, settings.k), settings, run))
         except (MisuseError, NothingLeftError) as error:
-            failed.append((" ".join(settings.options), str(error)))
+            failed.append((" ".join(settings.options), error.cli_message))
     run.progress("trial releases", len(chosen), len(chosen))
     return Trials(
         trials=tuple(trials),
@@ -261,13 +269,18 @@ def advice_for(trials: Trials, uses: Sequence[str]) -> Advice:
     if unknown or not uses:
         raise MisuseError(f"'{(*unknown, '')[0]}' is no use; choose from {', '.join(PURPOSES)}")
     safe = [trial for trial in trials.trials if not trial.beaten]
-    best = max((trial.answer_for(uses) for trial in safe), default=0)
-    fitting = [trial for trial in safe if trial.answer_for(uses) == best > 0]
+    public = [trial for trial in safe if trial.k >= KS[-1]]
+    return Advice(uses=tuple(uses), trial=_best(safe, uses), public=_best(public, uses))
+
+
+def _best(trials: Sequence[Trial], uses: Sequence[str]) -> Trial | None:
+    best = max((trial.answer_for(uses) for trial in trials), default=0)
+    fitting = [trial for trial in trials if trial.answer_for(uses) == best > 0]
 
     def rank(trial: Trial) -> tuple[bool, bool, float, int]:
         return "--per-day" in trial.options, math.isnan(trial.risk), trial.risk, -trial.k
 
-    return Advice(uses=tuple(uses), trial=min(fitting, key=rank, default=None))
+    return min(fitting, key=rank, default=None)
 
 
 def draw_sample(data: Trajectories, k: int) -> Trajectories:
