@@ -238,6 +238,13 @@ def test_a_demo_names_the_command_as_it_was_started(monkeypatch: pytest.MonkeyPa
     assert ending(Path("demo"))[-1] == "  './my copy/dev' shoal inspect YOUR-FILE.csv"
 
 
+def test_a_wrong_number_is_told_in_plain_words(monkeypatch: pytest.MonkeyPatch, shoal: Shoal) -> None:
+    monkeypatch.setenv("SHOAL_STARTED_BY", "./dev")
+    done = shoal("synthesize", "city.parquet", "--subjects", "20k")
+    assert done.code == 2
+    assert "'--subjects': '20k' is not a whole number (try './dev shoal synthesize --help')" in done.err
+
+
 def test_one_is_not_told_as_many(tmp_path: Path, shoal: Shoal) -> None:
     lone = tmp_path / "lone.parquet"
     told = shoal("synthesize", lone, "--subjects", 1, "--days", 1).out

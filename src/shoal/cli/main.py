@@ -27,6 +27,7 @@ from shoal.cli import verify as cli_verify
 from shoal.cli.packages import Program
 from shoal.cli.terminal import log_line, steady
 from shoal.errors import ClaimError, ShoalError
+from shoal.messages import program
 from shoal.version import __version__
 
 HOLDS, FAILS, BAD, INTERRUPTED = 0, 1, 2, 128 + signal.SIGINT
@@ -105,11 +106,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         code = BAD
     except click.ClickException as error:
         hint = (
-            f" (try '{error.ctx.command_path} --help')"
+            f" (try '{error.ctx.command_path.replace('shoal', program(), 1)} --help')"
             if isinstance(error, click.UsageError) and error.ctx
             else ""
         )
-        code = _complain(error.format_message().rstrip(".").replace("\n", " ") + hint, BAD, as_json=as_json)
+        told = error.format_message().replace("valid integer range", "whole number")
+        code = _complain(told.rstrip(".").replace("\n", " ") + hint, BAD, as_json=as_json)
     except ClaimError as error:
         code = _complain(error.cli_message, FAILS, as_json=as_json)
     except ShoalError as error:
