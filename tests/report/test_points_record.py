@@ -119,7 +119,7 @@ def rates_again(
             )
             rates += [(text, rate) for rate in found.rates]
         except MisuseError as error:
-            untried[text] = f"{text} was not tried: {error}"
+            untried[text] = f"{text} was not tried: {error.cli_message}"
     assert set(untried) <= {"membership:4"}
     return rates, untried
 

@@ -189,7 +189,7 @@ def rates_and_notes(
             )
             rates += [(text, rate) for rate in found.rates]
         except MisuseError as error:
-            notes.append(f"{text} was not tried: {error}")
+            notes.append(f"{text} was not tried: {error.cli_message}")
     assert all(note.startswith("membership:") for note in notes)
     assert len(notes) <= 1
     return rates, notes

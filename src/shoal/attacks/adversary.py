@@ -142,7 +142,7 @@ class Adversary:
         try:
             return tuple(read(word) for read, word in zip(self.parameters, words, strict=False))
         except MisuseError as error:
-            raise MisuseError(f"{error}; write for example {self.example}") from error
+            raise MisuseError(f"{error.cli_message}; write for example {self.example}") from error
 
 
 def require_complete(row: Adversary) -> None:

@@ -123,7 +123,7 @@ def assess_release(
     for item, on_targets in zip(asked, prepared.play(asked), strict=True):
         failed = [outcome for outcome in on_targets.values() if isinstance(outcome, MisuseError)]
         if failed:
-            notes.append(f"{item.text} was not tried: {failed[0]}")
+            notes.append(f"{item.text} was not tried: {failed[0].cli_message}")
             continue
         rates += [
             (replace(rate, asked=item.text), item)

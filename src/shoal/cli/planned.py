@@ -164,7 +164,7 @@ def comparison_tasks(study: "Study", people: int, reading: Reading) -> tuple[lis
                 setting.method, 0, published, replace(reading, snap=not of_points)
             )
         except MisuseError as error:
-            left_out.append(f"{setting.label}: no release: {error}")
+            left_out.append(f"{setting.label}: no release: {error.cli_message}")
         else:
             tasks += [
                 *publication_work,

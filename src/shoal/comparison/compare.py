@@ -286,7 +286,7 @@ def compare(
             points.append(point_of(result, study))
             results.append(result)
         except (NothingLeftError, ClaimError, MisuseError) as error:
-            failed[setting.label] = str(error)
+            failed[setting.label] = error.cli_message
     run.progress("releases", len(study.settings), len(study.settings))
     better = METRICS[study.budget.utility].better
     comparison = Comparison(

@@ -89,7 +89,7 @@ def read_entry(read: Callable[[], Value]) -> Value:
     try:
         return read()
     except ShoalError as error:
-        raise RefusedError("error.said", message=str(error)) from error
+        raise RefusedError("error.said", message=error.cli_message) from error
 
 
 def absolute_path(text: str) -> Path:

@@ -332,7 +332,7 @@ def _attack_file(
             outcome = attack(snapped, release, links, rng=rng, knowledge=knowledge, tries=tries,
                            scope=AttackScope(targets=("raw", "release")), run=run)  # fmt: skip
         except MisuseError as error:
-            notes.append(f"{', '.join(knowledge or ())} was not played: {error}")
+            notes.append(f"{', '.join(knowledge or ())} was not played: {error.cli_message}")
             continue
         rates += outcome.rates
         notes += outcome.notes

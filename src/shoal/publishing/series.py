@@ -169,7 +169,7 @@ def attack_series_of(
     try:
         joined = tuple(attack_lines(linked, knowledge, rng=rng.generator(), tries=tries, run=run))
     except MisuseError as error:
-        notes = (f"the records of the releases were not joined: {error}",)
+        notes = (f"the records of the releases were not joined: {error.cli_message}",)
     return AttackTogether(
         releases=tuple(sha256_of(one.folder / RELEASE_FILE) for one in [newest, *earlier]),
         k=min(one.release.claim.k for one in issued) if in_crowds else None,

@@ -393,7 +393,7 @@ def manifest_reading(folder: Path, manifest: Manifest) -> Reading:
         require_types(Reading, manifest.reading)
         return Reading(**manifest.reading)
     except MisuseError as error:
-        raise InputError(f"{folder / MANIFEST_FILE} cannot be read: reading: {error}") from error
+        raise InputError(f"{folder / MANIFEST_FILE} cannot be read: reading: {error.cli_message}") from error
 
 
 def _first_error(error: ValidationError) -> str:

@@ -16,7 +16,6 @@ from shoal.units import percent, rounded_up, show_s
 
 if TYPE_CHECKING:
     from jinja2 import Environment
-    from markupsafe import Markup
 
 _OPTION: Final = re.compile(r"(?<![\w-])--[a-z](?:[a-z-]*[a-z])?")
 
@@ -57,7 +56,7 @@ def environment(package: str, *filters: Callable[..., Any]) -> "Environment":
     return templates
 
 
-def whole_options(text: Any) -> "Markup":
+def whole_options(text: Any) -> Any:
     """No line breaks after the hyphens of an option."""
     from markupsafe import Markup, escape
 

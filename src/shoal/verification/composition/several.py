@@ -166,7 +166,7 @@ def _require_same_people(entry: IssuedRelease, newest: IssuedRelease) -> Integer
     try:
         records = require_linked_records(entry.original, entry.release, entry.linkage)
     except InputError as error:
-        raise InputError(f"{entry.label}: {error}{_OWN_RAW}") from error
+        raise InputError(f"{entry.label}: {error.cli_message}{_OWN_RAW}") from error
     require_candidates(entry)
     return records
 

@@ -194,7 +194,7 @@ def _release_view(desk: Desk, work: Work, words: Words) -> dict[str, Any]:
     except (ShoalError, OSError) as error:
         return {
             "classes": [],
-            "gone": str(error) if isinstance(error, MisuseError) else words("release.gone"),
+            "gone": error.cli_message if isinstance(error, MisuseError) else words("release.gone"),
         }
     return {
         "map": density_map(release, words("release.map_label"), desk.ground(work.choices)),
