@@ -9,6 +9,7 @@ import pytest
 import shoal.local_pages
 import shoal_desk
 from desk_visits import Visitor
+from shoal_desk.pages import templates
 from shoal_desk.recipients import RECIPIENTS, knowledge_of
 from shoal_desk.steps import STEPS
 from shoal_desk.steps.data import OPTIONS
@@ -124,3 +125,8 @@ def test_no_page_shows_a_number_of_another_language(released: Visitor) -> None:
                 )
     finally:
         released.desk.case.change(released.desk.case.choices().version, language=before)
+
+
+def test_an_option_in_a_sentence_of_the_record_is_kept_whole() -> None:
+    shown = templates("de").from_string("{{ text | whole_options }}").render(text="with --cells FILE <b>")
+    assert shown == 'with <span class="whole">--cells</span> FILE &lt;b&gt;'

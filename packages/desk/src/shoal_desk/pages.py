@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from shoal.report.pages.frame import environment
+from shoal.report.pages.frame import environment, whole_options
 from shoal.report.words.numbers import count, number
 from shoal.units import percent
 from shoal_desk.risk import band_of, question_of
@@ -49,7 +49,7 @@ def templates(language: str = "en") -> "Environment":
     """With the numbers of a language."""
     from markupsafe import Markup, escape
 
-    page_templates = environment("shoal_desk", question_of, band_of)
+    page_templates = environment("shoal_desk", question_of, band_of, whole_options)
 
     def written(form: Callable[[float], str]) -> Callable[[float], str]:
         return lambda value: number_in(form(value), language)
