@@ -371,6 +371,13 @@ def test_a_table_without_a_ledger_is_not_in_any(tmp_path: Path) -> None:
     ).verdict.kinds == {"not-in-ledger"}
 
 
+def test_a_ledger_that_is_not_there_is_said_before_anything_else(tmp_path: Path) -> None:
+    written = plain.write(tmp_path, PLAN, ROWS, ledger={"people": "a" * 64, "entry": f"{0:032x}"})
+    (written.folder / "table.parquet").write_bytes(b"")
+    with pytest.raises(InputError, match="nosuch"):
+        _verify(written, ledger=tmp_path / "nosuch")
+
+
 def test_days_of_a_person_share_cells_and_totals(tmp_path: Path) -> None:
     """Four dates, two of one day: a person changes counts and totals by four times as much as a day."""
     plan = replace(PLAN, unit="person-day", sigma=400, totals_sigma=60_000)

@@ -70,7 +70,8 @@ def verify_table(
     """Check that a table is what its manifest promises; a true one is refused once in 10,000."""
     folder = Path(folder)
     manifest = read_table_manifest(folder)
-    findings = [*files.file_findings(folder, manifest), *statements.statement_findings(manifest)]
+    findings = [] if ledger is None else [*statements.ledger_findings(Path(ledger), manifest)]
+    findings += [*files.file_findings(folder, manifest), *statements.statement_findings(manifest)]
     zones = read_zones(folder)
     wrong_zones = list(zone_findings(zones, manifest))
     levels = read_levels(folder, manifest, zones)
@@ -110,11 +111,9 @@ def verify_table(
     notes, unchecked = _notes(manifest, cells, counted), []
     if secret is None:
         notes.append("without the secret, a count before noise may differ by as much as noise hides")
-    if ledger is not None:
-        findings += statements.ledger_findings(Path(ledger), manifest)
-    elif manifest.ledger is not None:
+    if ledger is None and manifest.ledger is not None:
         unchecked.append("what other tables of the same people cost (needs the ledger)")
-    else:
+    elif ledger is None:
         notes.append("no ledger was used: what other tables of the same people cost adds to this promise")
     verdict = Verdict.of(findings, checked=len(published), notes=notes, unchecked=unchecked)
     return TableVerification(verdict, manifest, intake, counted.units, counted.units_over)
