@@ -40,15 +40,32 @@ def test_a_sample_tells_the_release_of_everybody(layout: Layout, k: int) -> None
 
 
 def test_medians_that_stay_the_same_are_those_of_everybody() -> None:
-    medians = [np.full(parts, 700.0) for parts in (1, 2, 4)]
-    assert estimates._extrapolate(medians, 50.0) == pytest.approx((700.0, 700.0, 700.0))
+    assert estimates._extrapolate(700.0, 0.0, [700.0, 700.0], 50.0) == pytest.approx((700.0, 700.0, 700.0))
 
 
 def test_what_falls_by_a_tenth_a_doubling_falls_on_more_slowly() -> None:
-    medians = [np.full(parts, 700.0 * 0.9 ** -math.log2(parts)) for parts in (1, 2, 4)]
-    middle, low, high = estimates._extrapolate(medians, 8.0)
+    middle, low, high = estimates._extrapolate(700.0, 0.0, [700.0 / 0.9] * 2, 8.0)
     assert 700.0 * 0.9**3 < middle < 700.0
     assert (low, high) == pytest.approx((700.0 * 0.9**3, 700.0 * 0.9**0.6))
+
+
+def test_samples_that_spread_widen_the_interval() -> None:
+    _, low, high = estimates._extrapolate(700.0, 0.1, [700.0, 700.0], 1.0)
+    assert (low, high) == pytest.approx((700.0 * math.exp(-0.196), 700.0 * math.exp(0.196)))
+
+
+def test_the_error_of_a_median_is_that_of_medians_of_drawn_crowds() -> None:
+    draw = np.random.default_rng(8)
+    crowds, size = 400, 50
+
+    def drawn() -> np.ndarray:
+        return np.exp(draw.normal(8, 1, crowds)[:, None] + draw.normal(0, 0.3, (crowds, size))).astype(
+            np.int64
+        )
+
+    spread = np.std([np.log(np.median(drawn())) for _ in range(500)])
+    errors = [estimates._median(drawn().ravel(), np.repeat(np.arange(crowds), size))[1] for _ in range(20)]
+    assert np.mean(errors) == pytest.approx(spread, rel=0.15)
 
 
 def test_of_too_few_people_nothing_is_said() -> None:

@@ -9,23 +9,24 @@ import numpy as np
 
 from shoal.methods.glove.glove import Glove
 from shoal.model.argument_checks import require_trajectories
+from shoal.model.linkage_checks import match_records
 from shoal.model.trajectories import Trajectories
 from shoal.report.facts.curves import LEAST_PEOPLE
-from shoal.runtime.arrays import Floats
+from shoal.runtime.arrays import Integers
 from shoal.runtime.files import null_for_nan
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.units import counted, measured_m, measured_s
-from shoal.utility.accuracy import measure_accuracy
+from shoal.utility.accuracy import extents_of_samples
+from shoal.utility.facts import crowds_of
 
 LARGEST_SAMPLE: Final = 1_000  # people in trials that are attacked, too
 _MOST_SAMPLES: Final = 150_000  # raw samples of them: GLOVE takes time with their square
 _LARGEST_ESTIMATED: Final = 2_000  # people in samples that are only anonymized
 _MOST_ESTIMATED: Final = 500_000  # raw samples of them
-_LEAST_CROWDS: Final = 4  # in the smallest sample
-_PARTS: Final = (1, 2, 4)  # the largest sample as a whole, its halves and its quarters
+_FEWEST_CROWDS: Final = 16  # in a sample: its halves tell how medians fall
 _SEED: Final = 43
-_T_975: Final = 2.78  # Student, four degrees of freedom: of two halves and of four quarters
+_Z_975: Final = 1.96
 _SLOWER: Final = 0.6  # the fall beyond the sample, of that between its halves and itself (docs/exposure.md)
 _UNSURE: Final = 0.4  # that share may be so much larger or smaller
 
@@ -77,9 +78,9 @@ def estimate_releases(
 ) -> list[ReleaseEstimate]:
     """Estimate the extents of a release of everyone by GLOVE with its default settings.
 
-    GLOVE runs on a sample of up to 2,000 people and 500,000 raw samples, on its halves and on its quarters.
-    Medians fall from halves to the whole sample; beyond it they are taken to fall 0.6 times as fast in the
-    logarithms of medians and people. Nothing is capped. Fewer people are all anonymized.
+    GLOVE runs on a sample of up to 2,000 people and 500,000 raw samples, and on its halves. Medians fall from
+    halves to the whole sample; beyond it they are taken to fall 0.6 times as fast in the logarithms of
+    medians and people. Nothing is capped. Fewer people are all anonymized.
 
     >>> import shoal
     >>> from shoal.publishing.estimate import estimate_releases
@@ -99,26 +100,30 @@ def size_of_sample(original: Trajectories, k: int) -> int:
 def _most_people(original: Trajectories, k: int, people: int, samples: int) -> int:
     n = original.n_subjects
     quick = round(samples / original.n_samples * n)
-    return min(n, people, max(quick, _PARTS[-1] * _LEAST_CROWDS * k))
+    return min(n, people, max(quick, _FEWEST_CROWDS * k))
 
 
 def _estimate(original: Trajectories, k: int, run: Run) -> ReleaseEstimate:
     n = original.n_subjects
     largest = _most_people(original, k, _LARGEST_ESTIMATED, _MOST_ESTIMATED)
-    if n < max(k, LEAST_PEOPLE) or largest < min(n, _PARTS[-1] * _LEAST_CROWDS * k):
+    if n < max(k, LEAST_PEOPLE) or largest < min(n, _FEWEST_CROWDS * k):
         space = time = (math.nan,) * 3
     elif largest == n:
-        space, time = ((median,) * 3 for median in _medians(original, k, run))
+        space, time = ((median,) * 3 for median, _ in _medians(original, k, run))
     else:
         drawn = np.random.default_rng(_SEED).choice(n, largest, replace=False)
-        samples = [[np.sort(part) for part in np.array_split(drawn, parts)] for parts in _PARTS]
-        medians = [np.array([_medians(original.keep(part), k, run) for part in same]) for same in samples]
+        samples = [drawn, *np.array_split(drawn, 2)]
+        whole, *halves = run.map(
+            lambda part: _medians(original.keep(np.sort(part)), k, Run(threads=1)),
+            samples,
+            label="trying samples",
+        )
         grid, cells = original.snapped_grid(), np.ptp(original.x) + np.ptp(original.y) + 2
         slots = np.ptp(original.t) + 1
         largest_extents = (float(cells) * grid.cell_m, float(slots) * grid.slot_s)  # no box is larger
         space, time = (
-            np.minimum(_extrapolate([part[:, column] for part in medians], n / largest), most).tolist()
-            for column, most in enumerate(largest_extents)
+            np.minimum(_extrapolate(*whole[of], [half[of][0] for half in halves], n / largest), most).tolist()
+            for of, most in enumerate(largest_extents)
         )
     return ReleaseEstimate(
         k=k,
@@ -133,23 +138,38 @@ def _estimate(original: Trajectories, k: int, run: Run) -> ReleaseEstimate:
     )
 
 
-def _medians(people: Trajectories, k: int, run: Run) -> tuple[float, float]:
-    released = Glove(k=k).anonymize(people, Randomness.for_research(_SEED), run)
-    extents = measure_accuracy(people, *released).raw
-    return extents.median_space_m, extents.median_time_s
+def _medians(people: Trajectories, k: int, run: Run) -> list[tuple[float, float]]:
+    """In meters and in seconds, each with the standard error of its logarithm."""
+    release, linkage = Glove(k=k).anonymize(people, Randomness.for_research(_SEED), run)
+    crowds = np.repeat(crowds_of(release)[match_records(people, release, linkage)], people.lengths)
+    grid, extents = people.snapped_grid(), extents_of_samples(people, release, linkage)
+    medians = [_median(of_samples, crowds) for of_samples in extents]
+    return [(m * unit, error) for (m, error), unit in zip(medians, (grid.cell_m, grid.slot_s), strict=True)]
 
 
-def _extrapolate(medians: Sequence[Floats], times: float) -> tuple[float, float, float]:
-    """The median of so many times more people than the largest sample, and its prediction interval."""
-    (whole,), halves, quarters = (np.log(part) for part in medians)
+def _median(extents: Integers, crowds: Integers) -> tuple[float, float]:
+    """The lower median, and the standard error of its logarithm if crowds were drawn (Woodruff 1952)."""
+    median = np.quantile(extents, 0.5, method="inverted_cdf")
+    below = extents <= median
+    error = np.linalg.norm(np.bincount(crowds, below - below.mean())) / len(extents)  # of the share below it
+    reach = min(_Z_975 * float(error), 0.5)
+    low, high = np.quantile(extents, (0.5 - reach, 0.5 + reach), method="inverted_cdf")
+    return float(median), math.log(high / low) / (2 * _Z_975)
+
+
+def _extrapolate(
+    whole: float, noise: float, halves: Sequence[float], times: float
+) -> tuple[float, float, float]:
+    """The median of so many times more people than the largest sample, and its prediction interval.
+
+    noise: the standard error of the logarithm of its median.
+    """
     doublings = math.log2(times)
-    fall = float(whole - halves.mean())  # of one doubling
-    # of the whole, with four degrees of freedom: a half has twice its variance, a quarter four times
-    noise = math.sqrt((halves.var() + quarters.var()) / 4)
+    fall = math.log(whole) - float(np.log(halves).mean())  # of one doubling
     weight = _SLOWER * doublings
-    error = noise * math.hypot(1 + weight, weight)
-    reach = math.hypot(_T_975 * error, _UNSURE * fall * doublings)
-    middle = float(whole) + weight * fall
+    error = noise * math.hypot(1 + weight, weight)  # the mean of two halves has the variance of the whole
+    reach = math.hypot(_Z_975 * error, _UNSURE * fall * doublings)
+    middle = math.log(whole) + weight * fall
     return math.exp(middle), math.exp(middle - reach), math.exp(middle + reach)
 
 
