@@ -18,9 +18,27 @@ from shoal.model.claims.common import (
 from shoal.runtime.argument_types import typed
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Exchange:
+    payload: ClassVar[PayloadKind] = "points"
+    no_anonymity: ClassVar[str] = NO_ANONYMITY_OF_PATHS
+    in_classes: ClassVar[bool] = False
+    truthful: ClassVar[bool] = False
+    disjoint_in_time: ClassVar[bool] = False
+    hull: ClassVar[str | None] = None
+    diverse_places: ClassVar[int] = 1
+    k: int = field(metadata=MORE)
+    time_threshold_s: float = field(metadata=LESS)
+    space_threshold_m: float = field(metadata=LESS)
+
+    def __post_init__(self) -> None:
+        require_k(self.k)
+        require_thresholds(self.time_threshold_s, self.space_threshold_m)
+
+
 @typed
 @dataclass(frozen=True, kw_only=True)
-class TrajectoryPrivacy:
+class TrajectoryPrivacy(_Exchange):
     """An observer who knows some triples of a person links their record with probability at most 1 / k.
 
     Each triple is a true one of somebody, shuffled with those of at least k - 1 other trajectories within
@@ -52,9 +70,6 @@ class TrajectoryPrivacy:
     """
 
     type: ClassVar[str] = "trajectory-p-privacy"
-    payload: ClassVar[PayloadKind] = "points"
-    no_anonymity: ClassVar[str] = NO_ANONYMITY_OF_PATHS
-    in_classes: ClassVar[bool] = False
     privacy_model: ClassVar[str] = say(
         "claim.trajectory.model",
         "none of the standard's; a bound on the chance of linking a record, kept by permutation within sets "
@@ -64,17 +79,6 @@ class TrajectoryPrivacy:
         "A raw sample is suppressed when it stands in no record at all: it found no swap set, or its person "
         "has no record. One that stands in another person's record is not suppressed."
     )
-    truthful: ClassVar[bool] = False
-    disjoint_in_time: ClassVar[bool] = False
-    hull: ClassVar[str | None] = None
-    diverse_places: ClassVar[int] = 1
-    k: int = field(metadata=MORE)
-    time_threshold_s: float = field(metadata=LESS)
-    space_threshold_m: float = field(metadata=LESS)
-
-    def __post_init__(self) -> None:
-        require_k(self.k)
-        require_thresholds(self.time_threshold_s, self.space_threshold_m)
 
     @property
     def name(self) -> str:
@@ -124,7 +128,7 @@ class TrajectoryPrivacy:
 
 @typed
 @dataclass(frozen=True, kw_only=True)
-class LocationPrivacy:
+class LocationPrivacy(_Exchange):
     """An observer who knows some triples of a person learns another one with probability at most 1 / k.
 
     Parameters
@@ -160,9 +164,6 @@ class LocationPrivacy:
     """
 
     type: ClassVar[str] = "location-p-privacy"
-    payload: ClassVar[PayloadKind] = "points"
-    no_anonymity: ClassVar[str] = NO_ANONYMITY_OF_PATHS
-    in_classes: ClassVar[bool] = False
     privacy_model: ClassVar[str] = say(
         "claim.location.model",
         "none of the standard's; a bound on the chance of learning a further place and its time, kept by "
@@ -172,19 +173,11 @@ class LocationPrivacy:
         "A raw sample is suppressed when neither its time nor its place stands in a record: it lies too far "
         "from the streets, or found no swap set. One whose place stands in another person's record is not."
     )
-    truthful: ClassVar[bool] = False
-    disjoint_in_time: ClassVar[bool] = False
-    hull: ClassVar[str | None] = None
-    diverse_places: ClassVar[int] = 1
-    k: int = field(metadata=MORE)
-    time_threshold_s: float = field(metadata=LESS)
-    space_threshold_m: float = field(metadata=LESS)
     most_off_street_m: float = field(metadata=LESS)
     both_sides: bool = field(default=True, metadata=MORE)
 
     def __post_init__(self) -> None:
-        require_k(self.k)
-        require_thresholds(self.time_threshold_s, self.space_threshold_m)
+        super().__post_init__()
         require_positive("the largest distance from a street", self.most_off_street_m, "m", "100 m")
 
     @property
