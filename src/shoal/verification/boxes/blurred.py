@@ -10,13 +10,12 @@ from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Finding
 from shoal.runtime.run import Run
 from shoal.verification.boxes.records import (
-    NOT_COMPARED,
     Records,
     classify_records,
     findings_per_record,
-    grid_mismatch,
     malformed_boxes,
     match_own_samples,
+    on_one_grid,
     single_record_faults,
 )
 from shoal.verification.examination import Examination, duplicate_pseudonyms
@@ -25,15 +24,12 @@ from shoal.verification.examination import Examination, duplicate_pseudonyms
 def examine_blurred(claim: Blurred, case: Examination[Trajectories], _run: Run) -> None:
     """Check that no box is too small, and that each holds a sample of its person."""
     original, release = case.original, case.release
-    on_other_grid = grid_mismatch(original, release)
     records = classify_records(release)
     case.add(duplicate_pseudonyms(release))
     case.add(malformed_boxes(records, release))
     case.add(_smaller_than_claimed(claim, records, release))
     case.mark_checked("sizes")
-    if on_other_grid:
-        case.add(on_other_grid)
-        case.notes.append(NOT_COMPARED)
+    if not on_one_grid(case):
         return
     case.compare_accounts()
     links = case.link()

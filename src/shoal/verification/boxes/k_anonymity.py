@@ -23,17 +23,16 @@ from shoal.verification.boxes.diverse import boxes_near_few_kinds
 from shoal.verification.boxes.leaves import hulls_of_leaves
 from shoal.verification.boxes.loops import Samples, count_possible_members, samples_by_time
 from shoal.verification.boxes.records import (
-    NOT_COMPARED,
     Records,
     boxes_without_own_sample,
     classify_records,
     empty_hulls,
     findings_per_record,
-    grid_mismatch,
     hull_allowance,
     malformed_boxes,
     match_own_samples,
     miscounted_samples,
+    on_one_grid,
     overlaps_in_time,
 )
 from shoal.verification.examination import Examination, duplicate_pseudonyms
@@ -45,14 +44,11 @@ _ROWS_AT_ONCE: Final = 1 << 16
 def examine_k_anonymity(claim: KAnonymity, case: Examination[Trajectories], _run: Run) -> None:
     """Check a KAnonymity claim."""
     original, release = case.original, case.release
-    on_other_grid = grid_mismatch(original, release)
     records = classify_records(release)
     case.add(duplicate_pseudonyms(release))
     case.add(record_faults(claim, records, release))
     case.mark_checked("classes")
-    if on_other_grid:
-        case.add(on_other_grid)
-        case.notes.append(NOT_COMPARED)
+    if not on_one_grid(case):
         return
     case.compare_accounts()
     links = case.link()

@@ -37,14 +37,13 @@ from shoal.verification.boxes.kte_loops import (
 from shoal.verification.boxes.leaves import hulls_of_leaves
 from shoal.verification.boxes.loops import mark_loose
 from shoal.verification.boxes.records import (
-    NOT_COMPARED,
     Records,
     classify_records,
     findings_per_record,
-    grid_mismatch,
     hull_allowance,
     malformed_boxes,
     match_own_samples,
+    on_one_grid,
     overlaps_in_time,
     single_record_faults,
 )
@@ -64,14 +63,11 @@ _BOXES_AT_ONCE: Final = 1 << 16
 def examine_kte_anonymity(claim: KteAnonymity, case: Examination[Trajectories], run: Run) -> None:
     """Check a KteAnonymity claim and note the leakage."""
     original, release = case.original, case.release
-    on_other_grid = grid_mismatch(original, release)
     records = classify_records(release)
     case.add(duplicate_pseudonyms(release))
     case.add(malformed_boxes(records, release))
     case.add(overlaps_in_time(records, release))
-    if on_other_grid:
-        case.add(on_other_grid)
-        case.notes.append(NOT_COMPARED)
+    if not on_one_grid(case):
         return
     case.add(_boxes_not_tight(claim, original, records, release, run))
     case.compare_accounts()

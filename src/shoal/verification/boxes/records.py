@@ -25,7 +25,7 @@ from shoal.verification.boxes.loops import (
     mark_overlaps,
     match_records,
 )
-from shoal.verification.examination import first_of_each_record
+from shoal.verification.examination import Examination, first_of_each_record
 from shoal.verification.linking import Links
 
 NOT_COMPARED: Final = "the boxes were not compared with the raw data, because the two are not on one grid"
@@ -137,6 +137,14 @@ def grid_mismatch(original: Population, release: Release) -> list[Finding]:
     plane = "this plane" if release.crs == original.crs else "another plane"  # its text may name a person
     message = f"expected {grid} and the plane '{original.crs}', the release has {release.grid} and {plane}"
     return [Finding("grid-mismatch", message)]
+
+
+def on_one_grid(case: Examination[Trajectories]) -> bool:
+    """Whether the boxes can be compared with the raw data; adds why not."""
+    findings = grid_mismatch(case.original, case.release)
+    case.add(findings)
+    case.notes.extend([NOT_COMPARED] if findings else [])
+    return not findings
 
 
 def malformed_boxes(records: Records, release: Release) -> Iterator[Finding]:
