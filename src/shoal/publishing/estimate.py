@@ -12,7 +12,7 @@ from shoal.model.argument_checks import require_trajectories
 from shoal.model.linkage_checks import match_records
 from shoal.model.trajectories import Trajectories
 from shoal.report.facts.curves import LEAST_PEOPLE
-from shoal.runtime.arrays import Integers
+from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.files import null_for_nan
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
@@ -112,12 +112,8 @@ def _estimate(original: Trajectories, k: int, run: Run) -> ReleaseEstimate:
         space, time = ((median,) * 3 for median, _ in _medians(original, k, run))
     else:
         drawn = np.random.default_rng(_SEED).choice(n, largest, replace=False)
-        samples = [drawn, *np.array_split(drawn, 2)]
-        whole, *halves = run.map(
-            lambda part: _medians(original.keep(np.sort(part)), k, Run(threads=1)),
-            samples,
-            label="trying samples",
-        )
+        samples = [original.keep(np.sort(part)) for part in (drawn, *np.array_split(drawn, 2))]
+        whole, *halves = run.map(lambda some: _medians(some, k, Run(threads=1)), samples, label="samples")
         grid, cells = original.snapped_grid(), np.ptp(original.x) + np.ptp(original.y) + 2
         slots = np.ptp(original.t) + 1
         largest_extents = (float(cells) * grid.cell_m, float(slots) * grid.slot_s)  # no box is larger
@@ -157,20 +153,14 @@ def _median(extents: Integers, crowds: Integers) -> tuple[float, float]:
     return float(median), math.log(high / low) / (2 * _Z_975)
 
 
-def _extrapolate(
-    whole: float, noise: float, halves: Sequence[float], times: float
-) -> tuple[float, float, float]:
-    """The median of so many times more people than the largest sample, and its prediction interval.
-
-    noise: the standard error of the logarithm of its median.
-    """
+def _extrapolate(whole: float, noise: float, halves: Sequence[float], times: float) -> Floats:
+    """The median of so many times more people, and its prediction interval; noise: the whole's error."""
     doublings = math.log2(times)
     fall = math.log(whole) - float(np.log(halves).mean())  # of one doubling
     weight = _SLOWER * doublings
     error = noise * math.hypot(1 + weight, weight)  # the mean of two halves has the variance of the whole
     reach = math.hypot(_Z_975 * error, _UNSURE * fall * doublings)
-    middle = math.log(whole) + weight * fall
-    return math.exp(middle), math.exp(middle - reach), math.exp(middle + reach)
+    return np.exp(math.log(whole) + weight * fall + np.array([0, -reach, reach]))
 
 
 def _two_digits(show: Callable[[float], str], value: float) -> str:
