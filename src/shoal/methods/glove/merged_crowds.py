@@ -161,7 +161,10 @@ class MergedCrowds:
         """Start to search for a crowd's nearest below the threshold."""
         self._refresh_index(living)
         task = self._arguments(np.array([row]), self._rows[living], threshold, self._index)
-        return StartedSearch(row, len(self.entered), self._pool.submit(self._search, *task), task)
+        done: Future[None] = Future()  # of one thread, which searches when it needs the list
+        if self._threads > 1:
+            done = self._pool.submit(self._search, *task)
+        return StartedSearch(row, len(self.entered), done, task)
 
     def end(self, search: StartedSearch) -> list[tuple[float, int]]:
         """Effort and slot of each neighbor; runs a search that no thread has started."""
