@@ -15,6 +15,7 @@ import argparse
 import csv
 import json
 import math
+import re
 import os
 import subprocess
 import sys
@@ -23,7 +24,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -32,7 +33,7 @@ import numpy as np
 from shoal.methods import METHODS
 from shoal.publishing import costs
 from shoal.publishing.block_facts import people_for_k_gaps
-from shoal.publishing.costs import COSTS, Growth
+from shoal.publishing.costs import COSTS, USUAL_EACH, Growth
 from shoal.publishing.planning import AROUND, BLOCKS, GAPS, WORKER
 
 TABLE: Final = Path(__file__).with_name("costs.csv")
@@ -48,6 +49,7 @@ LOOK_S: Final = 0.05  # between two looks at what a publication in blocks keeps 
 TRIES: Final = (100, 1000)
 EXPONENTS: Final = np.arange(0, 1.01, 0.05)
 ROOM: Final = 1.03  # peaks of the same run differ by up to 3 %
+FEWER: Final = 3.0  # times as many samples of a person that tell what few of them cost
 NEARLY: Final = 1.1  # a smaller exponent is taken when its error is at most this much larger
 Row = dict[str, Any]
 NOT_YET: Final[Row] = {"cpu_s": math.nan}
@@ -72,6 +74,9 @@ JOBS: Final = (
     *(Job(ASSESS, "fitted", people) for people in (250, 500, 1000, 3000, 8000)),
     *(Job(ASSESS, "fitted", people, 7) for people in (2100, 4000)),  # draws people from 2,001 on
     *(Job("glove", "fitted", people) for people in (3000, 8000, 12_000)),
+    *(Job("glove", "fitted", *size, k=5) for size in ((8100,), (3100, 3), (9100, 3), (14_100, 3))),
+    *(Job("glove", "fitted", *size) for size in ((3200, 3), (9200, 3))),
+    *(Job("glove", "unseen", *size, k=5) for size in ((6100, 5), (18_100, 2))),
     Job("w4m", "fitted", 3000),
     *(
         Job(what, "unseen", *size)
@@ -93,6 +98,12 @@ JOBS: Final = (
         )
         for k in (2, 5)
     ),
+    *(
+        Job(BLOCKS, "fitted", people, 3, k=k, block=block)
+        for people, block in ((3300, 1100), (9300, 3100), (20_300, 10_150))
+        for k in (2, 5)
+    ),
+    *(Job(BLOCKS, "unseen", 16_200, days, k=5, block=block) for days, block in ((2, 8100), (5, 5400))),
     *(
         Job(BLOCKS, "unseen", people, layout=layout, k=k, block=block)
         for people, block, layout, k in (
@@ -324,21 +335,25 @@ def fit(found: list[Row]) -> Growth:
     tried: list[tuple[float, float, Growth]] = []
     memory, disk = line_above(samples / 1e6, peak_mb), line_above(samples / 1e6, disk_mb)
     timed = ~np.isnan(cpu_s)
+    everyone = np.array([row["people"] for row in found])
+    fewer = np.maximum(USUAL_EACH * everyone / np.maximum(samples, 1), 1.0)[timed]
     people, samples, k, cpu_s = people[timed], samples[timed], k[timed], cpu_s[timed]
-    for by_people in EXPONENTS:
-        for by_k in EXPONENTS if len(set(k)) > 1 else (0.0,):
-            grown = samples / 1e6 * (people / 1000) ** by_people * (k - 1) ** by_k
-            fixed_s, slope = line(grown, cpu_s)
-            off = float(
-                np.sum(np.log(np.maximum(fixed_s + slope * grown, 0.01) / np.maximum(cpu_s, 0.01)) ** 2)
-            )
-            row = Growth(
-                fixed_s=round(fixed_s, 2), s_per_million=round(slope, 2),
-                by_people=round(float(by_people), 2), by_k=round(float(by_k), 2),
-                fixed_mb=math.ceil(ROOM * memory[0]), mb_per_million=math.ceil(ROOM * memory[1]),
-                disk_mb=round(ROOM * disk[0], 2), disk_mb_per_million=round(ROOM * disk[1], 2),
-            )  # fmt: skip
-            tried.append((off, by_people + by_k, row))
+    for by_people, by_k, by_fewer in product(
+        EXPONENTS,
+        EXPONENTS if len(set(k)) > 1 else (0.0,),
+        EXPONENTS if fewer.max() > FEWER * fewer.min() else (0.0,),
+    ):
+        grown = samples / 1e6 * (people / 1000) ** by_people * (k - 1) ** by_k * fewer**by_fewer
+        fixed_s, slope = line(grown, cpu_s)
+        off = float(np.sum(np.log(np.maximum(fixed_s + slope * grown, 0.01) / np.maximum(cpu_s, 0.01)) ** 2))
+        row = Growth(
+            fixed_s=round(fixed_s, 2), s_per_million=round(slope, 2),
+            by_people=round(float(by_people), 2), by_k=round(float(by_k), 2),
+            by_fewer=round(float(by_fewer), 2),
+            fixed_mb=math.ceil(ROOM * memory[0]), mb_per_million=math.ceil(ROOM * memory[1]),
+            disk_mb=round(ROOM * disk[0], 2), disk_mb_per_million=round(ROOM * disk[1], 2),
+        )  # fmt: skip
+        tried.append((off, by_people + by_k + by_fewer, row))
     least = min(off for off, _, _ in tried)
     return min((each for each in tried if each[0] <= NEARLY * least), key=lambda each: each[1])[2]
 
@@ -360,7 +375,8 @@ def check() -> list[str]:
     for row in read_table():
         if row["kind"] == "unseen" and not row["task"].startswith("200 tries"):
             growth = COSTS[row["task"]]
-            cpu_s = growth.cpu_s(together(row), row["samples"], row["k"])
+            each = max(row["samples"] / row["people"], 1.0)
+            cpu_s = growth.cpu_s(together(row), row["samples"], row["k"], each)
             spent = "not yet" if math.isnan(row["cpu_s"]) else f"{row['cpu_s']:.1f}"
             memory = (
                 f"{growth.memory_mb(row['samples']):.0f} | {row['peak_mb']:.0f}" if row["peak_mb"] else " | "
@@ -378,7 +394,7 @@ def page() -> str:
 `python bench/measure_costs.py check` writes this page from `bench/costs.csv`: predictions of `--plan` for
 sizes that no constant was fitted to, and the measured costs. [Performance](performance.md#plans) sums it up.
 
-Synthetic people over 14 days, one run each, within 15 minutes of a slow hour with nothing else running. Rows
+Synthetic people over 14 days, and over 2 to 5 where samples are few; one run each, with nothing else running. Rows
 on blocks come from one process that runs all tasks (`--engine threads`). MB is peak memory. When a cost
 changes, run `measure`, then `fit`, then `check`.
 
@@ -401,7 +417,10 @@ def main() -> None:
         module = Path(costs.__file__)
         head, begin, rest = module.read_text().partition("] = {\n")
         end, tail = rest.partition("\n}\n")[1:]
-        rows = ",\n".join(f'"{name}": {row}' for name, row in fitted().items())
+        rows = ",\n".join(
+            f'"{name}": {re.sub(r", [a-z_]+=0(?:[.]0)?(?=[,)])", "", str(row))}'
+            for name, row in fitted().items()
+        )
         module.write_text(head + begin + rows + end + tail)
         subprocess.run([sys.executable, "-m", "ruff", "format", "--quiet", module], check=True)
 

@@ -7,6 +7,7 @@ from typing import Final
 MACHINE: Final = (
     "one thread of an AMD EPYC virtual machine with other work beside, Python 3.11, November 2026"
 )
+USUAL_EACH: Final = 250  # samples a person
 FIRST_USE_CPU_S: Final = 75  # of compiling, once on a machine: docs/performance.md
 
 
@@ -15,17 +16,19 @@ class Growth:
     """How a task grows with the data."""
 
     fixed_s: float  # CPU seconds of any size, such as loading libraries
-    s_per_million: float  # CPU seconds for a million samples of 1,000 people at k = 2
+    s_per_million: float = 0.0  # CPU seconds for a million samples of 1,000 people at k = 2
     by_people: float = 0.0  # the exponent with which that grows with people, samples a person being the same
+    by_fewer: float = 0.0  # the exponent with which it grows as a person has fewer than 250 samples
     by_k: float = 0.0  # the exponent with which it grows with k - 1
     fixed_mb: float = 0.0  # fixed_mb, mb_per_million: peak memory, of any size and for a million samples
     mb_per_million: float = 0.0
     disk_mb: float = 0.0  # disk_mb, disk_mb_per_million: what is written, in MB
     disk_mb_per_million: float = 0.0
 
-    def cpu_s(self, people: int, samples: int, k: int = 2) -> float:
-        """CPU seconds."""
+    def cpu_s(self, people: int, samples: int, k: int = 2, each: float = USUAL_EACH) -> float:
+        """CPU seconds. each: samples a person."""
         grown: float = (people / 1000) ** self.by_people * (k - 1) ** self.by_k
+        grown *= max(USUAL_EACH / each, 1.0) ** self.by_fewer
         return self.fixed_s + self.s_per_million * samples / 1e6 * grown
 
     def memory_mb(self, samples: int) -> float:
@@ -45,19 +48,24 @@ COSTS: Final[Mapping[str, Growth]] = {
         fixed_s=1.88, s_per_million=1.25, fixed_mb=270, mb_per_million=89, disk_mb=0.03
     ),
     "glove": Growth(
-        fixed_s=2.86,
-        s_per_million=4.45,
-        by_people=0.1,
-        by_k=0.2,
-        fixed_mb=359,
-        mb_per_million=173,
-        disk_mb=0.07,
-        disk_mb_per_million=5.76,
+        fixed_s=2.72,
+        s_per_million=4.08,
+        by_people=0.15,
+        by_fewer=0.5,
+        by_k=0.65,
+        fixed_mb=368,
+        mb_per_million=162,
+        disk_mb=0.52,
+        disk_mb_per_million=5.6,
     ),
-    "200 tries for the record of boxes": Growth(fixed_s=0.56, s_per_million=0.23),
-    "measure": Growth(fixed_s=1.79, s_per_million=0.55, by_people=0.45, fixed_mb=269, mb_per_million=111),
-    "attack": Growth(fixed_s=1.77, s_per_million=0.11, by_people=0.95, fixed_mb=305, mb_per_million=130),
-    "1000 tries of attack": Growth(fixed_s=1.49, s_per_million=2.1),
+    "200 tries for the record of boxes": Growth(fixed_s=0.53, s_per_million=0.36, by_fewer=0.5, by_k=0.6),
+    "measure": Growth(
+        fixed_s=1.78, s_per_million=0.55, by_people=0.45, by_fewer=0.5, fixed_mb=269, mb_per_million=111
+    ),
+    "attack": Growth(
+        fixed_s=1.79, s_per_million=0.11, by_people=0.95, by_fewer=0.65, fixed_mb=305, mb_per_million=130
+    ),
+    "1000 tries of attack": Growth(fixed_s=1.5, s_per_million=2.41, by_fewer=1.0),
     "w4m": Growth(
         fixed_s=2.96,
         s_per_million=5.6,
@@ -69,10 +77,12 @@ COSTS: Final[Mapping[str, Growth]] = {
         disk_mb_per_million=8.81,
     ),
     "200 tries for the record of points": Growth(fixed_s=0.81, s_per_million=6.86),
-    "glove in blocks": Growth(fixed_s=0.52, s_per_million=1.35, by_people=0.05, by_k=0.75),
-    "k-gaps of drawn people": Growth(fixed_s=0.41, s_per_million=1.05, by_people=0.2),
-    "around the blocks": Growth(fixed_s=2.32, s_per_million=1.82, disk_mb=0.38, disk_mb_per_million=72.01),
-    "start of a worker": Growth(fixed_s=1.07, s_per_million=0.0),
+    "glove in blocks": Growth(fixed_s=0.55, s_per_million=1.38, by_people=0.05, by_fewer=1.0, by_k=0.75),
+    "k-gaps of drawn people": Growth(fixed_s=0.19, s_per_million=1.13, by_people=0.05, by_fewer=0.25),
+    "around the blocks": Growth(
+        fixed_s=2.42, s_per_million=1.81, by_fewer=0.85, disk_mb=0.52, disk_mb_per_million=71.95
+    ),
+    "start of a worker": Growth(fixed_s=1.12),
     "nwa": Growth(
         fixed_s=1.94,
         s_per_million=26.36,

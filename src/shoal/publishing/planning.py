@@ -238,7 +238,7 @@ def plan(
         steps.append(
             Step(
                 task=task.name,
-                cpu_s=task.times * row.cpu_s(people, samples, task.k),
+                cpu_s=task.times * row.cpu_s(people, samples, task.k, counts.samples / counts.people),
                 memory_mb=memory_mb,
                 disk_mb=row.written_mb(samples),
             )
