@@ -15,8 +15,8 @@ import argparse
 import csv
 import json
 import math
-import re
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -394,9 +394,9 @@ def page() -> str:
 `python bench/measure_costs.py check` writes this page from `bench/costs.csv`: predictions of `--plan` for
 sizes that no constant was fitted to, and the measured costs. [Performance](performance.md#plans) sums it up.
 
-Synthetic people over 14 days, and over 2 to 5 where samples are few; one run each, with nothing else running. Rows
-on blocks come from one process that runs all tasks (`--engine threads`). MB is peak memory. When a cost
-changes, run `measure`, then `fit`, then `check`.
+Synthetic people over 14 days, and over 2 to 5 where samples are few; one run each, with nothing else
+running. Rows on blocks come from one process that runs all tasks (`--engine threads`). MB is peak memory.
+When a cost changes, run `measure`, then `fit`, then `check`.
 
 """
     return words + "\n".join(check()) + "\n"
