@@ -74,9 +74,12 @@ JOBS: Final = (
     *(Job(ASSESS, "fitted", people) for people in (250, 500, 1000, 3000, 8000)),
     *(Job(ASSESS, "fitted", people, 7) for people in (2100, 4000)),  # draws people from 2,001 on
     *(Job("glove", "fitted", people) for people in (3000, 8000, 12_000)),
-    *(Job("glove", "fitted", *size, k=5) for size in ((8100,), (3100, 3), (9100, 3), (14_100, 3))),
+    *(
+        Job("glove", "fitted", people, days, k=5)
+        for people, days in ((8100, 14), (3100, 3), (9100, 3), (14_100, 3))
+    ),
     *(Job("glove", "fitted", *size) for size in ((3200, 3), (9200, 3))),
-    *(Job("glove", "unseen", *size, k=5) for size in ((6100, 5), (18_100, 2))),
+    *(Job("glove", "unseen", people, days, k=5) for people, days in ((6100, 5), (18_100, 2))),
     Job("w4m", "fitted", 3000),
     *(
         Job(what, "unseen", *size)
