@@ -245,6 +245,17 @@ def test_a_wrong_number_is_told_in_plain_words(monkeypatch: pytest.MonkeyPatch, 
     assert "'--subjects': '20k' is not a whole number (try './dev shoal synthesize --help')" in done.err
 
 
+@pytest.mark.parametrize(
+    ("words", "what"),
+    [
+        (("anonymize", "city.parquet", "--k", "2.5"), "'2.5' is not a whole number"),
+        (("tabulate", "city.parquet", "--epsilon", "much"), "'much' is not a number"),
+    ],
+)
+def test_what_is_no_number_is_told_in_plain_words(words: tuple[str, ...], what: str, shoal: Shoal) -> None:
+    assert what in shoal(*words).err
+
+
 def test_one_is_not_told_as_many(tmp_path: Path, shoal: Shoal) -> None:
     lone = tmp_path / "lone.parquet"
     told = shoal("synthesize", lone, "--subjects", 1, "--days", 1).out

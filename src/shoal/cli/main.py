@@ -6,6 +6,7 @@ checked; 130: interrupted. Results go to standard output, progress and messages 
 
 import errno
 import os
+import re
 import signal
 import stat
 import sys
@@ -32,6 +33,9 @@ from shoal.version import __version__
 
 HOLDS, FAILS, BAD, INTERRUPTED = 0, 1, 2, 128 + signal.SIGINT
 _STOP_AGAIN_S: Final = 1.0
+
+_NO_NUMBER: Final = re.compile("valid (integer|float)(?: range)?")  # in messages of click
+_NUMBERS: Final = {"integer": "whole number", "float": "number"}
 
 _ARROW_POOL: Final = ("ARROW_DEFAULT_MEMORY_POOL", "system")  # Arrow's own keeps what it has freed
 
@@ -110,7 +114,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             if isinstance(error, click.UsageError) and error.ctx
             else ""
         )
-        told = error.format_message().replace("valid integer range", "whole number")
+        told = _NO_NUMBER.sub(lambda kind: _NUMBERS[kind[1]], error.format_message())
         code = _complain(told.rstrip(".").replace("\n", " ") + hint, BAD, as_json=as_json)
     except ClaimError as error:
         code = _complain(error.cli_message, FAILS, as_json=as_json)

@@ -143,7 +143,8 @@ def on_one_grid(case: Examination[Trajectories]) -> bool:
     """Whether the boxes can be compared with the raw data; adds why not."""
     findings = grid_mismatch(case.original, case.release)
     case.add(findings)
-    case.notes.extend([NOT_COMPARED] if findings else [])
+    if findings:
+        case.notes.append(NOT_COMPARED)
     return not findings
 
 
