@@ -509,7 +509,11 @@ main()
 
 @pytest.mark.parametrize(
     ("stop", "environment"),
-    [(signal.SIGINT, {}), (signal.SIGTERM, {}), (signal.SIGTERM, {"SWALLOW": "1"}), (signal.SIGHUP, {})],
+    [
+        (stop, once)
+        for stop in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        for once in ({}, {"SWALLOW": "1"})
+    ],
 )
 def test_an_interrupt_leaves_nothing_half_written(
     stop: signal.Signals, environment: dict[str, str], tmp_path: Path
@@ -541,6 +545,26 @@ def test_an_interrupt_leaves_nothing_half_written(
     assert list(output.iterdir()) == []
 
 
+def test_an_interrupt_that_python_cannot_raise_comes_again() -> None:
+    """Inside a destructor Python prints an error and goes on; one Ctrl-C ends the command all the same."""
+    code = (
+        "import os, signal, time\n"
+        "from shoal import __main__\n"
+        "from shoal.cli import main\n"
+        "class Dying:\n"
+        "    def __del__(self):\n"
+        "        os.kill(os.getpid(), signal.SIGINT)\n"
+        "def work(**_):\n"
+        "    Dying()\n"
+        "    time.sleep(60)\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell's & would ignore\n"
+        "main.shoal.main = work\n"
+        "__main__.main()\n"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (found.returncode, found.stderr) == (130, "shoal: interrupted; nothing half-written is left\n")
+
+
 def test_a_terminal_that_is_closed_leaves_nothing_half_written(tmp_path: Path) -> None:
     raw, output = tmp_path / "raw.parquet", tmp_path / "out"
     write_synthetic(raw, 1500, 7, 1)
@@ -562,9 +586,10 @@ def test_a_command_that_ignores_hangups_goes_on(tmp_path: Path) -> None:
     code = (
         "import os, signal\n"
         "signal.signal(signal.SIGHUP, signal.SIG_IGN)\n"  # as nohup does
+        "from shoal import __main__\n"
         "from shoal.cli import main\n"
         "main.shoal.main = lambda **_: os.kill(os.getpid(), signal.SIGHUP)\n"
-        "main.main([])\n"
+        "__main__.main()\n"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 

@@ -8,12 +8,11 @@ import errno
 import os
 import re
 import signal
-import stat
 import sys
 import traceback
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, Final
+from typing import Final
 
 import click
 
@@ -32,7 +31,6 @@ from shoal.messages import program
 from shoal.version import __version__
 
 HOLDS, FAILS, BAD, INTERRUPTED = 0, 1, 2, 128 + signal.SIGINT
-_STOP_AGAIN_S: Final = 1.0
 
 _NO_NUMBER: Final = re.compile("valid (integer|float)(?: range)?")  # in messages of click
 _NUMBERS: Final = {"integer": "whole number", "float": "number"}
@@ -90,10 +88,6 @@ shoal.add_section("Share one track, collect from many", cli_share.share, "collec
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command and exit; every error is one line on standard error."""
-    signal.signal(signal.SIGTERM, _stop)
-    signal.signal(signal.SIGALRM, _stop_again)
-    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as under nohup
-        signal.signal(signal.SIGHUP, _hang_up)
     os.environ.setdefault(*_ARROW_POOL)  # read when Arrow is loaded, which no command is before this
     words = list(sys.argv[1:] if arguments is None else arguments)
     as_json = "--log=json" in words or ("--log", "json") in pairwise(words)
@@ -143,30 +137,6 @@ def _ran_out_of_memory(error: BaseException | None) -> bool:
             return True
         error = error.__cause__ or error.__context__
     return False
-
-
-def _stop(_signal: int, _frame: Any) -> None:
-    """Interrupt, and again: libraries clear an error now and then, above all while they are loaded."""
-    signal.setitimer(signal.ITIMER_REAL, _STOP_AGAIN_S, _STOP_AGAIN_S)
-    raise KeyboardInterrupt
-
-
-def _stop_again(_signal: int, _frame: Any) -> None:
-    """Interrupt, unless what is written is just being removed because of the first time."""
-    error = sys.exc_info()[1]
-    while error is not None:
-        if isinstance(error, KeyboardInterrupt):
-            return
-        error = error.__context__
-    raise KeyboardInterrupt
-
-
-def _hang_up(number: int, frame: Any) -> None:
-    """Stop; messages go nowhere if they went to the terminal, which is closed."""
-    for descriptor in (sys.stdout.fileno(), sys.stderr.fileno()):
-        if stat.S_ISCHR(os.fstat(descriptor).st_mode):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)
-    _stop(number, frame)
 
 
 def _complain(message: str, code: int, *, as_json: bool) -> int:

@@ -304,7 +304,8 @@ class _ThreadedCall(Thread):
 def _uninterrupted() -> Iterator[None]:
     """Postpone signals: a Java process that is abandoned while it starts never ends."""
     asked: list[int] = []
-    numbers = (signal.SIGINT, signal.SIGTERM) if current_thread() is main_thread() else ()
+    stops = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM)
+    numbers = stops if current_thread() is main_thread() else ()
     handlers = {number: signal.getsignal(number) for number in numbers}
     handlers = {
         number: handler for number, handler in handlers.items() if handler not in {None, signal.SIG_IGN}
