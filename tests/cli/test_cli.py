@@ -519,7 +519,7 @@ def test_an_interrupt_leaves_nothing_half_written(
     stop: signal.Signals, environment: dict[str, str], tmp_path: Path
 ) -> None:
     raw = tmp_path / "raw.parquet"
-    write_synthetic(raw, 1500, 7, 1)
+    write_synthetic(raw, 100, 7, 1)
     output = tmp_path / "out"
     output.mkdir()
     words = [
@@ -567,7 +567,7 @@ def test_an_interrupt_that_python_cannot_raise_comes_again() -> None:
 
 def test_a_terminal_that_is_closed_leaves_nothing_half_written(tmp_path: Path) -> None:
     raw, output = tmp_path / "raw.parquet", tmp_path / "out"
-    write_synthetic(raw, 1500, 7, 1)
+    write_synthetic(raw, 100, 7, 1)
     output.mkdir()
     words = ("anonymize", str(raw), "--k", "5", "--output", str(output / "r"))
     pid, terminal = pty.fork()

@@ -104,6 +104,7 @@ def test_every_damage_is_found(name: str, damage: Damage) -> None:
     assert damage.expected_kind in verdict.kinds, verdict.findings
 
 
+@pytest.mark.jit_only
 @variants
 def test_counts_of_losses_are_true(name: str) -> None:
     original, release, linkage = anonymized(name, small_city(11))

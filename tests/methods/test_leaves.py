@@ -126,6 +126,7 @@ def test_lists_that_make_no_leaves_are_said() -> None:
         shoal.Glove(hull="leaves:5", omit_at_most=0.1)
 
 
+@pytest.mark.jit_only
 @pytest.mark.parametrize("name", METHODS)
 @pytest.mark.parametrize("hull", ["leaves:4", "leaves:4:0.5"])
 def test_only_leaves_decide_what_is_published(name: str, hull: str) -> None:

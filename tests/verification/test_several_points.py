@@ -138,6 +138,7 @@ MAKERS: dict[str, Callable[[Trajectories], Case]] = {
 }
 
 
+@pytest.mark.jit_only
 @pytest.mark.parametrize(
     "names",
     [
