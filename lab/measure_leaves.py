@@ -20,7 +20,7 @@ from shoal.attacks import AttackScope
 from shoal.attacks.rate import TargetName
 
 RELEASE: tuple[TargetName] = ("release",)
-HULLS = ("tight", "grid:2km", "leaves:5", "leaves:10", "leaves:13")
+HULLS = ("tight", "grid:2km", "leaves:5", "leaves:10", "leaves:10:0.2", "leaves:13")
 
 
 def main() -> None:

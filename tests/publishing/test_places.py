@@ -1,5 +1,6 @@
 """A public list of places from the command line: leaves in blocks, and what is refused."""
 
+import json
 from pathlib import Path
 
 import pyarrow as pa
@@ -62,6 +63,31 @@ def test_leaves_in_blocks(folder: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert raw_reading(folder / "out", places="of an attacker.csv", **known).places is None
     useless = call("verify", raw, *files, *places, "--places", cells)
     assert (useless.code, "made without a list of places" in useless.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("leaves", "columns", "hull"),
+    [
+        ("4", ["lat", "lon", "busyness"], "leaves:4:0.5"),
+        ("4:1", ["lat", "lon", "busyness"], "leaves:4:1.0"),
+        ("4:0.8", ["lat", "lon", "busyness"], "leaves:4:0.8"),
+        ("2", ["lat", "lon", "busyness"], "leaves:2"),
+        ("4", ["lat", "lon"], "leaves:4"),
+    ],
+)
+def test_no_place_of_a_leaf_has_over_twice_its_even_share_unless_asked(
+    folder: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    leaves: str,
+    columns: list[str],
+    hull: str,
+) -> None:
+    pa_csv.write_csv(pa_csv.read_csv(folder / "list.csv").select(columns), tmp_path / "list.csv")
+    files = ("--output", tmp_path / "out", "--linkage", tmp_path / "links")
+    words = ("--places", tmp_path / "list.csv", "--leaves", leaves, "--risk-tries", 0)
+    assert Shoal(capsys)("anonymize", folder / "raw.parquet", "--k", 2, *words, *files).code == 0
+    assert json.loads((tmp_path / "out" / "manifest.json").read_text())["claim"]["hull"] == hull
 
 
 @pytest.mark.parametrize(

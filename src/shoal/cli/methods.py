@@ -133,8 +133,14 @@ def _leaves_to_hull(method: str, options: dict[str, Any], *, has_hull: bool) -> 
         raise click.UsageError("--leaves and --hull say different things; leave one of them out")
     if options.get("places") is None:
         raise click.UsageError("--leaves needs a public list of places; give it with --places or --cells")
+    from shoal.io.columns.public_places import read_public_places
+    from shoal.measures.leaves import hull_of_leaves
+
     places, _, share = leaves.partition(":")
-    options["hull"] = f"leaves:{places}" + (f":{parse_share(share)}" if share else "")
+    if share or not places.isdecimal():
+        options["hull"] = f"leaves:{places}" + (f":{parse_share(share)}" if share else "")
+    else:
+        options["hull"] = hull_of_leaves(int(places), read_public_places(options["places"]))
 
 
 def make_method(name: str, settings: Mapping[str, Any]) -> "Method":

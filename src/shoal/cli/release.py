@@ -178,7 +178,7 @@ if TYPE_CHECKING:
     "--leaves",
     metavar="N[:SHARE]",
     help="Boxes of whole leaves of --places with N places each, as --hull leaves:N; SHARE: of the use of a "
-    "leaf in one place, at most.",
+    "leaf in one place, at most (2/N where the list says how busy places are; 1 for no bound).",
 )
 @config_option
 @plan_option

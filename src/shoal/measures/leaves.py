@@ -73,6 +73,12 @@ def part_places(places: PublicPlaces, cell_m: float, rule: HullRule) -> Leaves:
     return Leaves(x=x, y=y, leaf_of=leaf_of, bounds=np.ascontiguousarray(np.hstack([low, high])))
 
 
+def hull_of_leaves(leaf_places: int, places: PublicPlaces) -> str:
+    """``leaves:PLACES``; of a list that says how busy places are, with twice an even share as the bound."""
+    share, use = 2 / max(leaf_places, 1), places.busyness
+    return f"leaves:{leaf_places}" + (f":{share:.3g}" if share < 1 and use is not None and use.any() else "")
+
+
 def _require_use(places: PublicPlaces, use: Floats | None) -> Floats:
     if use is None or not use.sum():
         raise MisuseError(

@@ -17,8 +17,9 @@ from shoal.attacks.attacking import LEAST_ON_STREETS, places_known
 from shoal.attacks.place_lists import on_streets, positions_repeat
 from shoal.attacks.questions import TRIES, Answer, Assessment, assess_release
 from shoal.attacks.rate import Rate
+from shoal.errors import MisuseError
 from shoal.kernels.box_measures import grow_to_leaves
-from shoal.measures.leaves import part_places
+from shoal.measures.leaves import hull_of_leaves, part_places
 from shoal.messages import Message, join, say
 from shoal.model.claims.hull import parse_hull
 from shoal.model.release import Boxes
@@ -88,9 +89,12 @@ def extents_with_leaves(facts: Facts) -> tuple[float, float]:
     """Mean dx + dy of the boxes in meters, as published and around leaves; nan where leaves cannot be."""
     original, release = facts.original, facts.release
     places, cell_m = places_known(original), original.snapped_grid().cell_m
-    if places is None or len(places.cells(cell_m)[0]) < PLACES or not release.claim.in_classes:
+    if places is None or not release.claim.in_classes:
         return math.nan, math.nan
-    leaves = part_places(places, cell_m, parse_hull(f"leaves:{PLACES}"))
+    try:
+        leaves = part_places(places, cell_m, parse_hull(hull_of_leaves(PLACES, places)))
+    except MisuseError:  # too few places, or one with most of the use
+        return math.nan, math.nan
     n_boxes, now, wider = 0, 0, 0
     for members in people_by_crowd(facts):
         rows = rows_of(original.offsets, members)
