@@ -1,14 +1,14 @@
 """Knowledge as people write it, such as ``points:4``."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 
 from shoal.attacks.adversary import Adversary
 from shoal.attacks.evaluation import Evaluation
-from shoal.attacks.rate import Rate
+from shoal.attacks.rate import Rate, gain
 from shoal.attacks.series import NO_EARLIER
 from shoal.attacks.table import ATTACKS
 from shoal.errors import MisuseError
@@ -16,6 +16,8 @@ from shoal.model.claims import Claim, PayloadKind
 from shoal.model.release import Release
 
 THOROUGH_FROM: Final = 1000
+_ALIKE: Final = 0.01  # of an advantage
+Entry = TypeVar("Entry")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,6 +144,31 @@ def is_to_the_point(name: str, kind: PayloadKind) -> bool:
 def strength(name: str, gain: float, worst: float | None, kind: PayloadKind) -> tuple[bool, float, float]:
     """By what attacks are ranked: rates that stand apart last, then by advantage, then by best chance."""
     return is_to_the_point(name, kind), gain, worst or 0.0
+
+
+def strongest_first(
+    entries: Iterable[Entry], kind: PayloadKind, rate_of: Callable[[Entry], Mapping[str, Any]]
+) -> list[Entry]:
+    """By ``strength``; of several within a percent of the strongest, one that names a record comes first.
+
+    Then the first of ATTACKS: with other victims of the same release, the same one is called the strongest.
+    rate_of: as in ``shoal attack --json``.
+    """
+
+    def key(entry: Entry) -> tuple[bool, float, float]:
+        rate = rate_of(entry)
+        return strength(rate["name"], gain(rate["rate"], rate["baseline"]), rate["worst"], kind)
+
+    def order(entry: Entry) -> tuple[bool, int, str]:
+        name, asked = rate_of(entry)["name"], rate_of(entry).get("asked") or ""
+        rows = [row for row in ATTACKS.values() if name in row.answers]
+        named = next((row for row in rows if row.name == asked.partition(":")[0]), rows[0])
+        return named.answers[name] != "link", list(ATTACKS).index(named.name), asked
+
+    ranked = sorted(entries, key=key, reverse=True)
+    least = [(to_the_point, most - _ALIKE) for to_the_point, most, _ in map(key, ranked[:1])]
+    near = [entry for entry in ranked if key(entry)[:2] >= least[0]]
+    return [*(first := sorted(near, key=order)[:1]), *(entry for entry in ranked if entry is not first[0])]
 
 
 def of_its_claim(claim: Claim) -> tuple[Knowledge, ...]:

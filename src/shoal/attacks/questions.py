@@ -1,13 +1,12 @@
 """Singling out, linkage, inference: the questions of WP 216 (Opinion 05/2014 on Anonymization)."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 from shoal.attacks.adversary import QuestionName
 from shoal.attacks.attacking import AttackScope, prepare
-from shoal.attacks.knowledge import Knowledge, parse_knowledge, record_knowledge, strength
-from shoal.attacks.rate import Rate
+from shoal.attacks.knowledge import Knowledge, parse_knowledge, record_knowledge, strongest_first
+from shoal.attacks.rate import Rate, TargetName
 from shoal.attacks.table import ATTACKS
 from shoal.errors import MisuseError
 from shoal.model.claims import PayloadKind
@@ -18,6 +17,7 @@ from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 
 DRAW: Final = 52_014  # victims and what is known of them are the same in every assessment of the same data
+_PUBLISHED: Final[tuple[TargetName, ...]] = ("release",)
 TRIES: Final = 200  # victims of each attack, unless others are asked for
 
 
@@ -56,16 +56,6 @@ class Answer:
     source: str
 
 
-def strongest_first(answers: Iterable[Answer], kind: PayloadKind) -> tuple[Answer, ...]:
-    """By falling advantage on the release; rates that stand apart come last."""
-
-    def key(answer: Answer) -> tuple[bool, float, float]:
-        rate = answer.release
-        return strength(rate.name, rate.gain, rate.worst, kind)
-
-    return tuple(sorted(answers, key=key, reverse=True))
-
-
 @dataclass(frozen=True, kw_only=True)
 class QuestionAnswers:
     """A question with its attacks, the strongest first."""
@@ -91,9 +81,21 @@ class Assessment:
     @property
     def strongest_first(self) -> tuple[Answer, ...]:
         """Every attack, the strongest first."""
-        return strongest_first(
-            (answer for question in self.questions for answer in question.answers), self.kind
-        )
+        answers = (answer for question in self.questions for answer in question.answers)
+        return tuple(strongest_first(answers, self.kind, _on_release))
+
+
+def _on_release(answer: Answer) -> dict[str, Any]:
+    return answer.release.to_json()
+
+
+def strongest_rate(
+    original: Trajectories, release: Release, linkage: Linkage, run: Run, *, least_people: int
+) -> Rate | None:
+    """The strongest attack of ``assess_release`` on so many people, without attacks on the raw data."""
+    rates, _ = _play(original, release, linkage, AttackScope(targets=_PUBLISHED), TRIES, run)
+    many = (rate for rate, _ in rates if rate.tries >= least_people)
+    return next(iter(strongest_first(many, release.kind, Rate.to_json)), None)
 
 
 def assess_release(
@@ -106,17 +108,47 @@ def assess_release(
     streets: StreetGraph | None = None,
 ) -> Assessment:
     """Evaluate the attacks on the three questions; from 1,000 tries on, all. streets: where people move."""
+    scope = AttackScope(targets=("raw", "release"), streets=streets)
+    rates, notes = _play(original, release, linkage, scope, tries, run)
+    of_raw = {(rate.name, item.text): rate for rate, item in rates if rate.target == "raw"}
+    pairs = [
+        Answer(release=rate, raw=of_raw[rate.name, item.text], source=item.adversary.source)
+        for rate, item in rates
+        if rate.target == "release"
+    ]
+    return Assessment(
+        questions=tuple(
+            QuestionAnswers(
+                question=question,
+                answers=tuple(
+                    strongest_first(
+                        (pair for pair in pairs if pair.release.name in question.attacks),
+                        release.kind,
+                        _on_release,
+                    )
+                ),
+            )
+            for question in QUESTIONS
+        ),
+        tries=tries,
+        notes=tuple(notes),
+        kind=release.kind,
+    )
+
+
+def _play(
+    original: Trajectories,
+    release: Release,
+    linkage: Linkage,
+    scope: AttackScope,
+    tries: int,
+    run: Run | None,
+) -> tuple[list[tuple[Rate, Knowledge]], list[str]]:
+    """Rates, and notes on attacks that could not be tried on some target."""
     rates: list[tuple[Rate, Knowledge]] = []
     notes: list[str] = []
-    prepared = prepare(
-        original,
-        release,
-        linkage,
-        Randomness.for_research(DRAW),
-        tries=tries,
-        scope=AttackScope(targets=("raw", "release"), streets=streets),
-        run=run,
-    )
+    rng = Randomness.for_research(DRAW)
+    prepared = prepare(original, release, linkage, rng, tries=tries, scope=scope, run=run)
     texts = record_knowledge(release, tries, sensitive=original.sensitive is not None)
     asked = [parse_knowledge(text) for text in texts]
     asked.sort(key=lambda item: item.adversary.takes_boxes)
@@ -131,23 +163,4 @@ def assess_release(
             if not isinstance(outcome, MisuseError)
             for rate in outcome
         ]
-    of_raw = {(rate.name, item.text): rate for rate, item in rates if rate.target == "raw"}
-    pairs = [
-        Answer(release=rate, raw=of_raw[rate.name, item.text], source=item.adversary.source)
-        for rate, item in rates
-        if rate.target == "release"
-    ]
-    return Assessment(
-        questions=tuple(
-            QuestionAnswers(
-                question=question,
-                answers=strongest_first(
-                    (pair for pair in pairs if pair.release.name in question.attacks), release.kind
-                ),
-            )
-            for question in QUESTIONS
-        ),
-        tries=tries,
-        notes=tuple(notes),
-        kind=release.kind,
-    )
+    return rates, notes

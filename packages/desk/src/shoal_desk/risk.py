@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from shoal.attacks.knowledge import is_to_the_point
+from shoal.attacks.knowledge import strongest_first as attacks_by_strength
 from shoal.attacks.table import ATTACKS
-from shoal.comparison.compare import strength_of
 from shoal.model.claims import PayloadKind
 from shoal_desk.recipients import BANDS, RECIPIENTS, Recipient, on_payload
 
@@ -19,11 +19,7 @@ def strongest_first(
     attacks: Sequence[AttackRate], kind: PayloadKind, target: str = "release"
 ) -> list[AttackRate]:
     """The rates on a target, as reports rank them."""
-    return sorted(
-        (attack for attack in attacks if attack["target"] == target),
-        key=lambda attack: strength_of(attack, kind),
-        reverse=True,
-    )
+    return attacks_by_strength((one for one in attacks if one["target"] == target), kind, lambda one: one)
 
 
 def question_of(attack: AttackRate) -> str:
