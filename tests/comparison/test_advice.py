@@ -4,10 +4,14 @@ from dataclasses import replace
 
 import pytest
 
+import shoal
+from shoal.attacks.questions import assess_release
 from shoal.attacks.rate import Rate
-from shoal.comparison.advice import Advice, Trial, Trials, advice_for
+from shoal.comparison.advice import SEED, TRIALS, Advice, Trial, Trials, advice_for, try_releases
 from shoal.messages import Message
-from shoal.utility.usefulness import USES, Answer, Usefulness, UseVerdict
+from shoal.report.facts.evidence import publishable_rate
+from shoal.utility import Facts
+from shoal.utility.usefulness import USES, Answer, Usefulness, UseVerdict, usefulness_of
 
 
 def trial(answer: Answer, k: int, successes: float, *, baseline: float = 0.0, tries: int = 200) -> Trial:
@@ -83,3 +87,23 @@ def test_what_is_for_named_recipients_says_what_anybody_may_get() -> None:
 def test_of_equal_answers_the_weakest_attack() -> None:
     weak, strong = trial("yes", 5, 20), trial("yes", 5, 40)
     assert chosen(strong, weak) is weak
+
+
+def test_trials_with_shared_crowds_are_the_releases_and_attacks_of_whole_commands() -> None:
+    city = shoal.read(shoal.synthesize(n_subjects=60, days=2, seed=1))
+    trials = try_releases(city, None).trials
+    assert len(trials) == 9
+    for settings, one in zip(TRIALS, trials, strict=False):
+        release, linkage = settings.method().anonymize(city, shoal.Randomness.for_research(SEED))
+        useful = usefulness_of(Facts(city, release, linkage))
+        assert one.usefulness.to_json() == useful.to_json(), settings
+        assert one.strongest == publishable_rate(assess_release(city, release, linkage)), settings
+        assert one.left_out == release.losses.samples_suppressed / city.n_samples
+
+
+def test_what_is_good_for_nothing_that_is_wanted_is_not_attacked() -> None:
+    city = shoal.read(shoal.synthesize(n_subjects=40, days=1, seed=1))
+    trials = try_releases(city, None, wanted=[["routes", "models"]]).trials
+    assert all((one.strongest is None) == (one.answer_for(["routes", "models"]) == 0) for one in trials)
+    unattacked = next(one for one in trials if one.strongest is None)
+    assert "not attacked" in unattacked.line(30)

@@ -150,16 +150,14 @@ def read_all(
     def guess(reading: Reading) -> Integers:
         boxes, people = target.record(reading.record), int(sizes[target.class_of[reading.record]])
         question = boxes.tobytes(), reading.known.tobytes()
-        # several adversaries know as much of the same record; who knows places of the person follows no side
-        ways = n_ways if reading.own_places is None else N_STANDING
-        if question not in target.guesses or len(target.guesses[question][0]) < ways:
+        if question not in target.guesses:  # several adversaries know as much of the same record
             unknown = max(people - len(reading.known), 1)
             known = by_time(classes.samples(reading.known))
-            guesses = np.empty((ways, len(boxes), 3), dtype=np.int64)
+            guesses = np.empty((n_ways, len(boxes), 3), dtype=np.int64)
             found = find_contents(boxes, known, places, reach)
             learned = guess_in_record(boxes, known, found, unknown, places, guesses)
             likely = None if len(known) else likely_places(found[0], *learned)
-            if ways > N_STANDING:
+            if n_ways > N_STANDING:
                 guesses[-1] = guesses[0]
                 guess_by_followed_sides(boxes, found, unknown, places, guesses[-1])
             target.guesses[question] = guesses.astype(target.boxes.dtype), likely  # in boxes, so they fit

@@ -3,8 +3,9 @@
 import math
 import shlex
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 from zoneinfo import ZoneInfo
@@ -12,18 +13,19 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import pyarrow as pa
 
-from shoal.attacks.questions import TRIES, assess_release
+from shoal.attacks.questions import strongest_rate
 from shoal.attacks.rate import Rate
 from shoal.errors import MisuseError, NothingLeftError
 from shoal.io.columns.owners import UNITS
 from shoal.messages import program
+from shoal.methods.assembly import EquivalenceClass
 from shoal.methods.glove.glove import RECOMMENDED, Glove
 from shoal.methods.parameters import declared_parameters, parse_value
 from shoal.model.clocks import Clock
 from shoal.model.projection import transform
 from shoal.model.trajectories import Trajectories
 from shoal.publishing.estimate import size_of_sample
-from shoal.report.facts.evidence import publishable_rate
+from shoal.report.facts.curves import LEAST_PEOPLE
 from shoal.report.facts.release import span_of
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.files import null_for_nan
@@ -79,7 +81,7 @@ class Trial:
     """One trial release: the options that make it, and the number of people or days in its sample.
 
     left_out: the share of the raw samples that it does not hold. strongest: None where fewer than ten people
-    could be asked.
+    could be asked, or none were, since it is good for nothing that is wanted.
     """
 
     options: tuple[str, ...]
@@ -116,7 +118,7 @@ class Trial:
         useful, strongest = self.usefulness, self.strongest
         within = f"{measured_m(useful.median_space_m)}, {measured_s(useful.median_time_s)}"
         attack = (
-            "unknown"
+            "not attacked"
             if strongest is None
             else f"{percent(strongest.rate, 0)} ({percent(strongest.baseline, 0)})"
         )
@@ -227,12 +229,19 @@ class Advice:
         return {"uses": list(self.uses), "options": None if self.trial is None else list(self.trial.options)}
 
 
-def try_releases(people: Trajectories, days: Trajectories | None, run: Run | None = None) -> Trials:
+def try_releases(
+    people: Trajectories,
+    days: Trajectories | None,
+    run: Run | None = None,
+    *,
+    wanted: Sequence[Sequence[str]] | None = None,
+) -> Trials:
     """Make, measure and attack trial releases of a sample of people, and of their days.
 
     Each is made by GLOVE with refined crowds of 2, 5 and 11: plain, with a twentieth of the samples left out,
     and with enlarged boxes. Of everyone instead of a sample, boxes are smaller, and more useful. days: the
-    same data with each day of a person as its own subject; None = days are not tried.
+    same data with each day of a person as its own subject; None = days are not tried. wanted: uses; a trial
+    that is good for all of none of these is not attacked, since it is not proposed. None = attack every one.
 
     >>> import shoal
     >>> from shoal.comparison.advice import try_releases
@@ -243,11 +252,16 @@ def try_releases(people: Trajectories, days: Trajectories | None, run: Run | Non
     run = run or Run()
     trials, failed = list[Trial](), list[tuple[str, str]]()
     chosen = [settings for settings in TRIALS if not (settings.per_day and days is None)]
+
+    @cache
+    def crowds_of(per_day: bool, k: int) -> tuple[Trajectories, list[EquivalenceClass]]:
+        sample = draw_sample(days if per_day and days is not None else people, k)
+        return sample, Glove(k=k, refine=True).crowds(sample, run)
+
     for done, settings in enumerate(chosen):
         run.progress("trial releases", done, len(chosen))
-        data = days if settings.per_day and days is not None else people
         try:
-            trials.append(_try(draw_sample(data, settings.k), settings, run))
+            trials.append(_try(*crowds_of(settings.per_day, settings.k), settings, wanted, run))
         except (MisuseError, NothingLeftError) as error:
             failed.append((" ".join(settings.options), error.cli_message))
     run.progress("trial releases", len(chosen), len(chosen))
@@ -291,17 +305,26 @@ def draw_sample(data: Trajectories, k: int) -> Trajectories:
     return data.keep(np.sort(np.random.default_rng(SEED).choice(n, size, replace=False)))
 
 
-def _try(sample: Trajectories, settings: TrialSettings, run: Run) -> Trial:
-    released = settings.method().anonymize(sample, Randomness.for_research(SEED), run)
+def _try(
+    sample: Trajectories,
+    crowds: list[EquivalenceClass],
+    settings: TrialSettings,
+    wanted: Sequence[Sequence[str]] | None,
+    run: Run,
+) -> Trial:
+    released = settings.method().release_of(sample, crowds, Randomness.for_research(SEED), run)
     facts = Facts(sample, *released, run=run)
-    return Trial(
+    trial = Trial(
         options=settings.options,
         k=settings.k,
         people=sample.n_subjects,
         left_out=facts.accuracy.samples_suppressed / sample.n_samples,
         usefulness=usefulness_of(facts),
-        strongest=publishable_rate(assess_release(sample, *released, tries=TRIES, run=run)),
+        strongest=None,
     )
+    if wanted is not None and not any(map(trial.answer_for, wanted)):
+        return trial
+    return replace(trial, strongest=strongest_rate(sample, *released, run, least_people=LEAST_PEOPLE))
 
 
 KINDS: Final = {"areas": "presence", "presence": "presence", "flows": "flows"}

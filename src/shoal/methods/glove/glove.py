@@ -1,6 +1,6 @@
 """GLOVE: merge the most similar until every class has k (Gramaglia, Fiore 2015, Alg. 1)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar, Final, Literal, get_args
@@ -326,17 +326,28 @@ class Glove(DeclaredMethod):
         NothingLeftError when suppression leaves no one.
         """
         require_method_inputs(original, rng)
-        return publish_classes(self, original, self.classes(original, run or Run()), self.hull, rng)
+        run = run or Run()
+        return self.release_of(original, self.crowds(original, run), rng, run)
+
+    def release_of(
+        self, original: Trajectories, crowds: Sequence[EquivalenceClass], rng: Randomness, run: Run
+    ) -> Released:
+        """The release of ``crowds``, which may be those of other omission, or of another hull but leaves."""
+        return publish_classes(self, original, self._omit(original, crowds, run), self.hull, rng)
 
     def classes(self, original: Trajectories, run: Run) -> list[EquivalenceClass]:
         """Classes of at least k people with their boxes, tight around samples or middles of leaves."""
+        return self._omit(original, self.crowds(original, run), run)
+
+    def crowds(self, original: Trajectories, run: Run) -> list[EquivalenceClass]:
+        """The classes before any sample is left out."""
         require_people(original.n_subjects, self.k)
         if self.diverse_places > 1:
             require_sensitive(original)
         original = put_on_leaves(original, leaves_for(original, self.hull))
         halves = self.start == "halves"
         finished = halve_people(original, self.k, run) if halves else self._merge_classes(original, run)
-        return self._refine_and_omit(original, finished, self.refine_rounds, run)
+        return self._refine(original, finished, self.refine_rounds, run)
 
     def classes_of(self, original: Trajectories, crowds: list[Integers], run: Run) -> list[EquivalenceClass]:
         """Classes with exactly these members, without those that lose every box; needs "k-merge"."""
@@ -345,7 +356,8 @@ class Glove(DeclaredMethod):
                 "crowds that are chosen beforehand get k-merge's boxes, and generalize = "
                 f"'{self.generalize}' makes others; choose k-merge"
             )
-        return self._refine_and_omit(original, list(self._k_merged(original, run, crowds)), 0, run)
+        refined = self._refine(original, list(self._k_merged(original, run, crowds)), 0, run)
+        return self._omit(original, refined, run)
 
     def _k_merged(
         self, original: Trajectories, run: Run, crowds: list[Integers]
@@ -354,11 +366,16 @@ class Glove(DeclaredMethod):
             kept = self._drop_large_boxes(boxes, original.snapped_grid())
             yield EquivalenceClass(members=members, boxes=kept)
 
-    def _refine_and_omit(
+    def _refine(
         self, original: Trajectories, finished: list[EquivalenceClass], rounds: int, run: Run
     ) -> list[EquivalenceClass]:
         if self.refine and self.refine_rounds and finished:
-            finished = refine_classes(original, finished, self.k, rounds, run)
+            return refine_classes(original, finished, self.k, rounds, run)
+        return finished
+
+    def _omit(
+        self, original: Trajectories, finished: Sequence[EquivalenceClass], run: Run
+    ) -> list[EquivalenceClass]:
         if self.extent_at_most is not None and finished:
             finished = fit_boxes(original, finished, parse_extents(self.extent_at_most), run)
         if self.omit_at_most and finished:
