@@ -68,6 +68,19 @@ def test_the_error_of_a_median_is_that_of_medians_of_drawn_crowds() -> None:
     assert np.mean(errors) == pytest.approx(spread, rel=0.15)
 
 
+def test_single_days_are_drawn_by_whole_dates() -> None:
+    days = read(synthesize(n_subjects=200, days=10, seed=3), per_day=True)
+    dates = days.t[days.offsets[:-1]] // 1440
+    drawn = estimates.draw_people(days, 450, seed=1)
+    assert len(np.unique(drawn)) == 450
+    _, of_date = np.unique(dates[drawn], return_counts=True)
+    _, of_all = np.unique(dates[np.isin(dates, dates[drawn])], return_counts=True)
+    assert len(of_date) == 3
+    assert np.count_nonzero(of_date != of_all) == 1, "all days of every date but the last"
+    assert len(np.unique(np.diff(drawn) > 0)) == 2, "and the days of a date in a random order"
+    assert sorted(estimates.draw_people(days, days.n_subjects, seed=1)) == list(range(days.n_subjects))
+
+
 def test_of_too_few_people_nothing_is_said() -> None:
     (told,) = estimate_releases(read(synthesize(n_subjects=6, days=2, seed=3)), [2])
     assert math.isnan(told.space_m)

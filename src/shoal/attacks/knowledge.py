@@ -149,26 +149,26 @@ def strength(name: str, gain: float, worst: float | None, kind: PayloadKind) -> 
 def strongest_first(
     entries: Iterable[Entry], kind: PayloadKind, rate_of: Callable[[Entry], Mapping[str, Any]]
 ) -> list[Entry]:
-    """By ``strength``; of several within a percent of the strongest, one that names a record comes first.
+    """By ``strength``; of those within a percent of the strongest, naming comes first, then by ATTACKS.
 
-    Then the first of ATTACKS: with other victims of the same release, the same one is called the strongest.
-    rate_of: as in ``shoal attack --json``.
+    So other victims of the same release change no name. rate_of: as in ``shoal attack --json``.
     """
 
     def key(entry: Entry) -> tuple[bool, float, float]:
         rate = rate_of(entry)
         return strength(rate["name"], gain(rate["rate"], rate["baseline"]), rate["worst"], kind)
 
-    def order(entry: Entry) -> tuple[bool, int, str]:
+    def order(entry: Entry) -> tuple[Any, ...]:
+        to_the_point, advantage, _ = key(entry)
+        if (to_the_point, advantage + _ALIKE) < key(ranked[0])[:2]:
+            return (True,)
         name, asked = rate_of(entry)["name"], rate_of(entry).get("asked") or ""
         rows = [row for row in ATTACKS.values() if name in row.answers]
-        named = next((row for row in rows if row.name == asked.partition(":")[0]), rows[0])
-        return named.answers[name] != "link", list(ATTACKS).index(named.name), asked
+        row = next((row for row in rows if row.name == asked.partition(":")[0]), rows[0])
+        return False, row.answers[name] != "link", list(ATTACKS).index(row.name), asked
 
     ranked = sorted(entries, key=key, reverse=True)
-    least = [(to_the_point, most - _ALIKE) for to_the_point, most, _ in map(key, ranked[:1])]
-    near = [entry for entry in ranked if key(entry)[:2] >= least[0]]
-    return [*(first := sorted(near, key=order)[:1]), *(entry for entry in ranked if entry is not first[0])]
+    return sorted(ranked, key=order)
 
 
 def of_its_claim(claim: Claim) -> tuple[Knowledge, ...]:

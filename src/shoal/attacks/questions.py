@@ -1,12 +1,14 @@
 """Singling out, linkage, inference: the questions of WP 216 (Opinion 05/2014 on Anonymization)."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 from shoal.attacks.adversary import QuestionName
 from shoal.attacks.attacking import AttackScope, prepare
-from shoal.attacks.knowledge import Knowledge, parse_knowledge, record_knowledge, strongest_first
-from shoal.attacks.rate import Rate, TargetName
+from shoal.attacks.knowledge import Knowledge, parse_knowledge, record_knowledge
+from shoal.attacks.knowledge import strongest_first as rank
+from shoal.attacks.rate import Rate
 from shoal.attacks.table import ATTACKS
 from shoal.errors import MisuseError
 from shoal.model.claims import PayloadKind
@@ -17,7 +19,6 @@ from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 
 DRAW: Final = 52_014  # victims and what is known of them are the same in every assessment of the same data
-_PUBLISHED: Final[tuple[TargetName, ...]] = ("release",)
 TRIES: Final = 200  # victims of each attack, unless others are asked for
 
 
@@ -49,11 +50,16 @@ QUESTIONS: Final = (
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """A rate on the release, and on the raw data. source: of the attack."""
+    """A rate on the release, and on the raw data, or again on the release alone. source: of the attack."""
 
     release: Rate
     raw: Rate
     source: str
+
+
+def strongest_first(answers: Iterable[Answer], kind: PayloadKind) -> tuple[Answer, ...]:
+    """By falling advantage on the release; rates that stand apart come last."""
+    return tuple(rank(answers, kind, lambda answer: answer.release.to_json()))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,21 +87,9 @@ class Assessment:
     @property
     def strongest_first(self) -> tuple[Answer, ...]:
         """Every attack, the strongest first."""
-        answers = (answer for question in self.questions for answer in question.answers)
-        return tuple(strongest_first(answers, self.kind, _on_release))
-
-
-def _on_release(answer: Answer) -> dict[str, Any]:
-    return answer.release.to_json()
-
-
-def strongest_rate(
-    original: Trajectories, release: Release, linkage: Linkage, run: Run, *, least_people: int
-) -> Rate | None:
-    """The strongest attack of ``assess_release`` on so many people, without attacks on the raw data."""
-    rates, _ = _play(original, release, linkage, AttackScope(targets=_PUBLISHED), TRIES, run)
-    many = (rate for rate, _ in rates if rate.tries >= least_people)
-    return next(iter(strongest_first(many, release.kind, Rate.to_json)), None)
+        return strongest_first(
+            (answer for question in self.questions for answer in question.answers), self.kind
+        )
 
 
 def assess_release(
@@ -106,49 +100,23 @@ def assess_release(
     tries: int = TRIES,
     run: Run | None = None,
     streets: StreetGraph | None = None,
+    raw: bool = True,
 ) -> Assessment:
-    """Evaluate the attacks on the three questions; from 1,000 tries on, all. streets: where people move."""
-    scope = AttackScope(targets=("raw", "release"), streets=streets)
-    rates, notes = _play(original, release, linkage, scope, tries, run)
-    of_raw = {(rate.name, item.text): rate for rate, item in rates if rate.target == "raw"}
-    pairs = [
-        Answer(release=rate, raw=of_raw[rate.name, item.text], source=item.adversary.source)
-        for rate, item in rates
-        if rate.target == "release"
-    ]
-    return Assessment(
-        questions=tuple(
-            QuestionAnswers(
-                question=question,
-                answers=tuple(
-                    strongest_first(
-                        (pair for pair in pairs if pair.release.name in question.attacks),
-                        release.kind,
-                        _on_release,
-                    )
-                ),
-            )
-            for question in QUESTIONS
-        ),
-        tries=tries,
-        notes=tuple(notes),
-        kind=release.kind,
-    )
+    """Evaluate the attacks on the three questions; from 1,000 tries on, all.
 
-
-def _play(
-    original: Trajectories,
-    release: Release,
-    linkage: Linkage,
-    scope: AttackScope,
-    tries: int,
-    run: Run | None,
-) -> tuple[list[tuple[Rate, Knowledge]], list[str]]:
-    """Rates, and notes on attacks that could not be tried on some target."""
+    streets: where people move. raw: attack the raw data, too.
+    """
     rates: list[tuple[Rate, Knowledge]] = []
     notes: list[str] = []
-    rng = Randomness.for_research(DRAW)
-    prepared = prepare(original, release, linkage, rng, tries=tries, scope=scope, run=run)
+    prepared = prepare(
+        original,
+        release,
+        linkage,
+        Randomness.for_research(DRAW),
+        tries=tries,
+        scope=AttackScope(targets=("raw", "release") if raw else ("release",), streets=streets),
+        run=run,
+    )
     texts = record_knowledge(release, tries, sensitive=original.sensitive is not None)
     asked = [parse_knowledge(text) for text in texts]
     asked.sort(key=lambda item: item.adversary.takes_boxes)
@@ -163,4 +131,23 @@ def _play(
             if not isinstance(outcome, MisuseError)
             for rate in outcome
         ]
-    return rates, notes
+    of_raw = {(rate.name, item.text): rate for rate, item in rates if rate.target == "raw"}
+    pairs = [
+        Answer(release=rate, raw=of_raw.get((rate.name, item.text), rate), source=item.adversary.source)
+        for rate, item in rates
+        if rate.target == "release"
+    ]
+    return Assessment(
+        questions=tuple(
+            QuestionAnswers(
+                question=question,
+                answers=strongest_first(
+                    (pair for pair in pairs if pair.release.name in question.attacks), release.kind
+                ),
+            )
+            for question in QUESTIONS
+        ),
+        tries=tries,
+        notes=tuple(notes),
+        kind=release.kind,
+    )

@@ -16,7 +16,7 @@ from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.files import null_for_nan
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
-from shoal.units import counted, measured_m, measured_s
+from shoal.units import DAY_S, counted, measured_m, measured_s
 from shoal.utility.accuracy import extents_of_samples
 from shoal.utility.facts import crowds_of
 
@@ -97,6 +97,16 @@ def size_of_sample(original: Trajectories, k: int) -> int:
     return _most_people(original, k, LARGEST_SAMPLE, _MOST_SAMPLES)
 
 
+def draw_people(original: Trajectories, size: int, seed: int) -> Integers:
+    """So many at random; of single days those of some dates, since crowds are of days near in time."""
+    n, rng = original.n_subjects, np.random.default_rng(seed)
+    if not original.intake.reading.per_day:
+        return rng.choice(n, size, replace=False)
+    dates = original.t[original.offsets[:-1]] * original.snapped_grid().slot_s // DAY_S
+    _, date = np.unique(dates, return_inverse=True)
+    return np.lexsort((rng.random(n), rng.permutation(n)[date]))[:size]
+
+
 def _most_people(original: Trajectories, k: int, people: int, samples: int) -> int:
     n = original.n_subjects
     quick = round(samples / original.n_samples * n)
@@ -111,7 +121,7 @@ def _estimate(original: Trajectories, k: int, run: Run) -> ReleaseEstimate:
     elif largest == n:
         space, time = ((median,) * 3 for median, _ in _medians(original, k, run))
     else:
-        drawn = np.random.default_rng(_SEED).choice(n, largest, replace=False)
+        drawn = draw_people(original, largest, _SEED)
         samples = [original.keep(np.sort(part)) for part in (drawn, *np.array_split(drawn, 2))]
         whole, *halves = run.map(lambda some: _medians(some, k, Run(threads=1)), samples, label="samples")
         grid, cells = original.snapped_grid(), np.ptp(original.x) + np.ptp(original.y) + 2
