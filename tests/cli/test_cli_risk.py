@@ -5,6 +5,7 @@ import re
 from html import unescape
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -153,3 +154,19 @@ def test_misuse_is_one_line_and_exit_2(
     assert message in outcome.err
     assert len([line for line in outcome.err.splitlines() if line.startswith("shoal: ")]) == 1
     assert outcome.out == ""
+
+
+def test_years_of_few_people_are_led_to_single_days_at_once(tmp_path: Path, shoal: Shoal) -> None:
+    rows = [(f"p{who}", 86_400 * (who * 7 + day * 60) + hour * 3_600)
+            for who in range(24) for day in range(4) for hour in range(6)]  # fmt: skip
+    who, t = zip(*rows, strict=True)
+    at = [1_600_000_000 + moment for moment in t]
+    table = pa.table({"id": who, "t": at, "lat": [48.8] * len(t), "lon": [2.3] * len(t)})
+    file = tmp_path / "years.parquet"
+    pq.write_table(table, file)
+    note = "24 people over 342 days, and on the day of a typical sample 1 of them"
+    told = shoal("inspect", file)
+    assert note in told.out
+    assert told.out.rstrip().endswith(f"assess {file} --per-day --output exposure.html")
+    for command in (("assess", file, "--k", 2), ("advise", file, "--for", "routes")):
+        assert note in shoal(*command).err, "before the work"

@@ -8,6 +8,7 @@ from collections import Counter
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -234,3 +235,49 @@ def test_a_few_samples_a_continent_away_are_noted(
     outlying = [line for line in found.notes if "away from most others" in line]
     assert [line.partition(";")[0] for line in outlying] == [note] * bool(note)
     assert all(f"note: {line}" in found.lines() for line in found.notes)
+
+
+def of_taxis_with(far: int) -> pa.Table:
+    """A day of ten taxis in a city, with so many positions 170 km away."""
+    n = 20_000
+    at = np.arange(n)
+    lat, lon = 37.75 + at % 97 / 1000, -122.4 - at % 89 / 1000
+    lat[:far] -= 1.5
+    taxi = [f"taxi {row % 10}" for row in range(n)]
+    return pa.table({"id": taxi, "t": 1_212_476_400 + 4 * at, "lat": lat, "lon": lon})
+
+
+@pytest.mark.parametrize(("far", "note"), [(0, []), (12, ["12 samples lie more than 100 km"]), (200, [])])
+def test_a_handful_of_positions_far_from_a_city_is_noted(far: int, note: list[str]) -> None:
+    about = describe(read(of_taxis_with(far)))
+    assert [line[:31] for line in about.notes if "away from most" in line] == note
+
+
+def people_on(days_each: int, of_days: int, n: int = 40) -> pa.Table:
+    """People with three samples on each of some days, spread over others' days."""
+    rows = [
+        (f"p{who}", 1_700_006_400 + 86_400 * ((who * 7 + day * 3) % of_days) + 3_600 * sample)
+        for who in range(n)
+        for day in range(days_each)
+        for sample in range(3)
+    ]
+    who, t = zip(*rows, strict=True)
+    return pa.table({"id": who, "t": t, "lat": [48.8] * len(t), "lon": [2.3] * len(t)})
+
+
+@pytest.mark.parametrize(
+    ("table", "per_day", "present"),
+    [
+        (people_on(5, 100), False, "40 people over 100 days, and on the day of a typical sample 2 of them"),
+        (people_on(5, 100), True, None),  # days are what is hidden
+        (people_on(1, 100), False, None),  # as trips
+        (people_on(4, 7), False, None),  # more than half are there each day
+        (people_on(5, 20, n=1000), False, None),  # many are there, though most are not
+    ],
+)
+def test_people_of_whom_few_are_there_at_a_time_are_noted(
+    table: pa.Table, per_day: bool, present: str | None
+) -> None:
+    about = describe(read(table, per_day=per_day))
+    notes = [line.partition(":")[0] for line in about.notes if "typical sample" in line]
+    assert notes == ([] if present is None else [present])

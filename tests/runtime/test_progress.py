@@ -52,6 +52,27 @@ def test_work_that_begins_again_under_its_name_is_reckoned_anew(
     assert capsys.readouterr().err == "attacking: 25 %, about 33 s left\n"
 
 
+def test_a_part_is_told_with_the_whole_from_ten_seconds_on(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    now = clock(monkeypatch)
+    with terminal.Bars(quiet=False, whole="trials") as bars:
+        bars("trials", 0, 8)
+        now[0] = 6.0
+        bars("trials", 1, 8)
+        bars("merging", 0, 4)
+        now[0] = 10.0
+        bars("merging", 1, 4)
+        now[0] = 15.0
+        bars("trials", 2, 8)
+        now[0] = 20.0
+        bars("trials", 4, 8)
+    assert capsys.readouterr().err.splitlines() == [
+        "trials: 12 %, about 70 s left; merging: 25 %, about 12 s left",
+        "trials: 50 %, about 20 s left",
+    ]
+
+
 def test_the_file_of_progress_reckons_anew_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     now = clock(monkeypatch)
     tell = ProgressFile(tmp_path / "progress.json")

@@ -170,12 +170,12 @@ def advise(source: str, purposes: tuple[str, ...], as_json: bool, quiet: bool, *
     Makes trial releases of a sample of the people and of their days, and says what each is good for and what
     the strongest attack on it wins. Nothing is written.
     """
-    from shoal.comparison.advice import PURPOSES, advice_for, table_command, try_releases
+    from shoal.comparison.advice import PURPOSES, TRYING, advice_for, table_command, try_releases
     from shoal.io import read
     from shoal.runtime.run import Run
 
     reading = take_reading(options)
-    with Bars(quiet=quiet) as bars:
+    with Bars(quiet=quiet, whole=TRYING) as bars:
         run = Run(progress=bars)
         people = read_and_report(source, Reading(**reading), bars, run)
         days = (

@@ -51,7 +51,7 @@ def inspect(source: str, as_json: bool, quiet: bool, **options: Any) -> int:
     INPUT is a file, a folder of files, or a pattern. For a release, print the statements of its manifest.
     """
     from shoal.io import read
-    from shoal.measures.description import describe
+    from shoal.measures.description import describe, note_attendance
     from shoal.publishing.opening import facts_of, is_release, open_release
     from shoal.release_folder.folder import read_release
     from shoal.runtime.run import Run
@@ -64,7 +64,9 @@ def inspect(source: str, as_json: bool, quiet: bool, **options: Any) -> int:
         print_result(as_json, {**facts.to_json(), "notes": list(opened.remarks)}, [*facts.lines(), *notes])
         return 0
     with Bars(quiet=quiet) as bars:
-        description = describe(read(source, run=Run(progress=bars), **reading))
+        description = describe(original := read(source, run=Run(progress=bars), **reading))
+    if note_attendance(original):
+        reading["per_day"] = True
     following = f"{program()} assess {as_typed(source, reading)} --output exposure.html"
     print_result(
         as_json, {**description.to_json(), "next": following}, [*description.lines(), f"next: {following}"]
@@ -212,12 +214,15 @@ def assess(
         return print_plan("assess", counts, work, target=output, as_json=as_json)
     if output is not None:
         require_absent(output)
-    with Bars(quiet=quiet) as bars:
+    with Bars(quiet=quiet, whole="assessing") as bars:
         run = Run(progress=bars)
         original = read_and_report(source, reading, bars, run)
         sizes = sorted(set(ks)) or [k for k in (2, 5) if k <= max(original.n_subjects, 2)]
-        with run.stage("estimates"):
-            estimates = estimate_releases(original, sizes, run)
+        estimates = []
+        for k in sizes:
+            bars("assessing", len(estimates), len(sizes) + 1)
+            estimates += estimate_releases(original, [k], run)
+        bars("assessing", len(estimates), len(sizes) + 1)
         remarks = [estimate.in_words() for estimate in estimates]
         gaps = assess_people(original, sizes, run, output, exact_figures=exact_figures, remarks=remarks)
     following = f"{program()} advise {as_typed(source, typed_reading)}"

@@ -34,10 +34,13 @@ _COMPILING: Final = (
 
 
 class Bars:
-    """Bars on a terminal, lines elsewhere, nothing when quiet or quick."""
+    """Bars on a terminal, lines elsewhere, nothing when quiet or quick.
 
-    def __init__(self, *, quiet: bool) -> None:
-        self._quiet = quiet
+    whole: the label of the work that others are parts of; lines say both.
+    """
+
+    def __init__(self, *, quiet: bool, whole: str = "") -> None:
+        self._quiet, self._whole = quiet, whole
         self._paces: dict[str, Pace] = {}  # by label
         self._last_line = 0.0
         self._tasks: dict[str, TaskID] = {}
@@ -93,7 +96,7 @@ class Bars:
             self._file(label, done, total)
         now = time.monotonic() - COMPILING.seconds  # what is done once says nothing of the rest
         pace = self._paces.setdefault(label, Pace(done, now))
-        restarted, began = pace.update(done, now), pace.began_s
+        restarted, began = pace.update(done, now, total), pace.began_s
         if self._quiet or (now - began < _PATIENCE_S and label not in self._tasks):
             return
         if self._as_json:
@@ -102,12 +105,11 @@ class Bars:
                 log_line("progress", label, done=done, total=total)
         elif sys.stderr.isatty():
             self._show_bar(label, done, total, restarted=restarted)
-        elif now - max(self._last_line, began) >= _PLAIN_LINE_EVERY_S:
+        elif now - max(self._last_line, self._paces.get(self._whole, pace).began_s) >= _PLAIN_LINE_EVERY_S:
             self._last_line = now
-            left_s = pace.remaining_s(total, now)
-            rest = "" if left_s is None else f", about {measured_s(left_s)} left"
-            share = 100 * done // max(total, 1)
-            print(f"{label}: {share} %{rest}", file=sys.stderr, flush=True)  # noqa: T201  (of progress)
+            labels = dict.fromkeys(name for name in (self._whole, label) if name in self._paces)
+            line = "; ".join(_pace_in_words(name, self._paces[name], now) for name in labels)
+            print(line, file=sys.stderr, flush=True)  # noqa: T201  (of progress)
 
     def _tell_of_compiling(self) -> None:
         if COMPILING.seconds > _PATIENCE_S:
@@ -136,6 +138,12 @@ class Bars:
         self._bars.update(self._tasks[label], completed=done, total=total)
 
 
+def _pace_in_words(label: str, pace: Pace, now: float) -> str:
+    left_s = pace.remaining_s(pace.total, now)
+    rest = "" if left_s is None else f", about {measured_s(left_s)} left"
+    return f"{label}: {100 * pace.done // max(pace.total, 1)} %{rest}"
+
+
 def log_line(level: str, message: str, **more: Any) -> None:
     """A JSON object on standard error: time (UTC), level and message."""
     moment = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
@@ -149,12 +157,15 @@ def rm_command(*paths: Path) -> str:
 
 
 def read_and_report(source: str, reading: "Reading", bars: Bars, run: "Run") -> Any:
-    """Read the input; report dropped, repaired and assumed rows."""
+    """Read the input; report dropped, repaired and assumed rows, and people who are too rarely in it."""
     from shoal.io import read_with
+    from shoal.measures.description import note_attendance
 
     with run.stage("reading"):
         original = read_with(source, reading, run)
     report_reading(original, bars)
+    for note in note_attendance(original):
+        bars.say(f"note: {note}")
     return original
 
 

@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import pyarrow as pa
 
-from shoal.attacks.questions import strongest_rate
+from shoal.attacks.questions import assess_release
 from shoal.attacks.rate import Rate
 from shoal.errors import MisuseError, NothingLeftError
 from shoal.io.columns.owners import UNITS
@@ -24,8 +24,8 @@ from shoal.methods.parameters import declared_parameters, parse_value
 from shoal.model.clocks import Clock
 from shoal.model.projection import transform
 from shoal.model.trajectories import Trajectories
-from shoal.publishing.estimate import size_of_sample
-from shoal.report.facts.curves import LEAST_PEOPLE
+from shoal.publishing.estimate import draw_people, size_of_sample
+from shoal.report.facts.evidence import publishable_rate
 from shoal.report.facts.release import span_of
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.files import null_for_nan
@@ -41,6 +41,7 @@ _LEAST_K: Final = 3
 _PAIRS: Final = "  crowds of 2 hardly protect: each of the two reads the other; for named recipients only"
 _ORDER: Final = {"yes": 2, "roughly": 1}
 SEED: Final = 44
+TRYING: Final = "trial releases"  # the label of the progress
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -252,19 +253,42 @@ def try_releases(
     run = run or Run()
     trials, failed = list[Trial](), list[tuple[str, str]]()
     chosen = [settings for settings in TRIALS if not (settings.per_day and days is None)]
+    steps = len(chosen) + len(chosen) // len(_FURTHER)
 
     @cache
     def crowds_of(per_day: bool, k: int) -> tuple[Trajectories, list[EquivalenceClass]]:
         sample = draw_sample(days if per_day and days is not None else people, k)
         return sample, Glove(k=k, refine=True).crowds(sample, run)
 
-    for done, settings in enumerate(chosen):
-        run.progress("trial releases", done, len(chosen))
+    def attempt(settings: TrialSettings) -> Trial:
+        sample, crowds = crowds_of(settings.per_day, settings.k)
+        report()
+        released = settings.method().release_of(sample, crowds, Randomness.for_research(SEED), run)
+        facts = Facts(sample, *released, run=run)
+        trial = Trial(
+            options=settings.options,
+            k=settings.k,
+            people=sample.n_subjects,
+            left_out=facts.accuracy.samples_suppressed / sample.n_samples,
+            usefulness=usefulness_of(facts),
+            strongest=None,
+        )
+        if wanted is not None and not any(map(trial.answer_for, wanted)):
+            return trial
+        attacked = assess_release(sample, *released, run=run, raw=False)
+        return replace(trial, strongest=publishable_rate(attacked))
+
+    def report() -> None:
+        done = len(trials) + len(failed) + crowds_of.cache_info().currsize
+        run.progress(TRYING, done, steps)
+
+    for settings in chosen:
+        report()
         try:
-            trials.append(_try(*crowds_of(settings.per_day, settings.k), settings, wanted, run))
+            trials.append(attempt(settings))
         except (MisuseError, NothingLeftError) as error:
             failed.append((" ".join(settings.options), error.cli_message))
-    run.progress("trial releases", len(chosen), len(chosen))
+    run.progress(TRYING, steps, steps)
     return Trials(
         trials=tuple(trials),
         failed=tuple(failed),
@@ -302,29 +326,7 @@ def draw_sample(data: Trajectories, k: int) -> Trajectories:
     n, size = data.n_subjects, size_of_sample(data, k)
     if size >= n:
         return data
-    return data.keep(np.sort(np.random.default_rng(SEED).choice(n, size, replace=False)))
-
-
-def _try(
-    sample: Trajectories,
-    crowds: list[EquivalenceClass],
-    settings: TrialSettings,
-    wanted: Sequence[Sequence[str]] | None,
-    run: Run,
-) -> Trial:
-    released = settings.method().release_of(sample, crowds, Randomness.for_research(SEED), run)
-    facts = Facts(sample, *released, run=run)
-    trial = Trial(
-        options=settings.options,
-        k=settings.k,
-        people=sample.n_subjects,
-        left_out=facts.accuracy.samples_suppressed / sample.n_samples,
-        usefulness=usefulness_of(facts),
-        strongest=None,
-    )
-    if wanted is not None and not any(map(trial.answer_for, wanted)):
-        return trial
-    return replace(trial, strongest=strongest_rate(sample, *released, run, least_people=LEAST_PEOPLE))
+    return data.keep(np.sort(draw_people(data, size, SEED)))
 
 
 KINDS: Final = {"areas": "presence", "presence": "presence", "flows": "flows"}

@@ -7,7 +7,7 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from shoal.kernels.cylinder_middles import hull
-from shoal.messages import Message, say_number
+from shoal.messages import Message, say, say_number
 from shoal.model.argument_checks import require_trajectories
 from shoal.model.clocks import clock_of
 from shoal.model.html_table import html_table
@@ -15,7 +15,7 @@ from shoal.model.projection import WGS84, transform
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.argument_types import typed
 from shoal.runtime.arrays import Floats, Integers, Numbers
-from shoal.units import DAY_S, counted, percent, show_m, show_s
+from shoal.units import DAY_S, counted, in_digits, percent, show_m, show_s
 
 TOP_PLACES: Final = 10
 _MAP_COLUMNS: Final = 64
@@ -137,12 +137,15 @@ def _bin(values: Numbers, low: float, length: float, bins: int) -> Integers:
 def _note_outlying(data: Trajectories, cell_m: float) -> list[Message]:
     """A note on a few samples far from the quarters of the samples in the middle of each axis."""
     quarters = [(axis, *np.quantile(axis, [0.25, 0.75])) for axis in (data.x, data.y)]
-    reach = max(_FAR_M / cell_m, *(high - low for _, low, high in quarters))
-    far = np.zeros(data.n_samples, dtype=np.bool_)
-    for axis, low, high in quarters:
-        far |= (axis < low - reach) | (axis > high + reach)
-    samples = int(np.count_nonzero(far))
-    if not 0 < samples <= _FEW * data.n_samples:
+    for at_least_m, few in _FAR_AND_FEW:
+        reach = max(at_least_m / cell_m, *(high - low for _, low, high in quarters))
+        far = np.zeros(data.n_samples, dtype=np.bool_)
+        for axis, low, high in quarters:
+            far |= (axis < low - reach) | (axis > high + reach)
+        samples = int(np.count_nonzero(far))
+        if 0 < samples <= few * data.n_samples:
+            break
+    else:
         return []
     people = f"{np.count_nonzero(np.add.reduceat(far, data.offsets[:-1])):,}"
     one, more = (
@@ -150,8 +153,27 @@ def _note_outlying(data: Trajectories, cell_m: float) -> list[Message]:
         f"if that is no journey, correct or remove {them}"
         for lie, them in (("sample lies", "it"), ("samples lie", "them"))
     )
-    far_m, subjects = show_m(_FAR_M), f"{data.n_subjects:,}"
+    far_m, subjects = show_m(float(f"{reach * cell_m:.2g}")), f"{data.n_subjects:,}"
     return [say_number("reading.outlying", samples, one, more, far=far_m, people=people, subjects=subjects)]
+
+
+def note_attendance(data: Trajectories) -> list[Message]:
+    """A note on people of whom few are in the data on the same days: whole tracks find no crowd in time."""
+    day = data.t * (data.grid.slot_s if data.grid else 1.0) // DAY_S
+    day = (day - day.min()).astype(np.int64)
+    first = np.diff(day, prepend=-1) != 0
+    first[data.offsets[:-1]] = True
+    n, present = data.n_subjects, int(np.median(np.bincount(day[first])[day]))
+    each_day = data.intake.reading.per_day or first.sum() < 2 * n
+    if each_day or present > min(n / 2, _MANY_PRESENT):
+        return []
+    text = (
+        "{people} people over {days} days, and on the day of a typical sample {present} of them: crowds of 5 "
+        "whole tracks join different days. No such release that was measured told more than busy areas, and "
+        "most told nothing. Single days are easier to hide (--per-day), and tables hold no record"
+    )
+    days = f"{int(day.max()) + 1:,}"
+    return [say("reading.attendance", text, people=f"{n:,}", days=days, present=f"{present:,}")]
 
 
 def surface_of(x: Numbers, y: Numbers) -> float:
@@ -162,7 +184,9 @@ def surface_of(x: Numbers, y: Numbers) -> float:
     return float(abs((x * np.roll(y, -1) - np.roll(x, -1) * y).sum()) / 2)
 
 
-_FAR_M, _FEW = 1e6, 0.05  # a continent away; of the samples, so that they are no other region
+# a continent away, and of the samples, so that they are no other region; a day's drive, and a handful
+_FAR_AND_FEW: Final = ((1e6, 0.05), (1e5, 0.001))
+_MANY_PRESENT: Final = 100  # on one day: docs/decisions/0245-usefulness-is-judged-by-five-uses.md
 _COLUMNS: Final = ("id", "person", "date", "time", "lat", "lon", "x", "y", "cell_id")
 _EVEN: Final = 0.5  # the share of all intervals from which one interval is the rhythm of the data
 
@@ -286,8 +310,10 @@ class Description:
         return [
             f"people: {self.subjects:,} ({self.unit_of_protection})",
             f"samples: {self.samples:,}{people}, from {counted(self.rows_read, 'row')}",
-            f"time: {self.first_time} to {self.last_time} ({self.days:,.3g} day{'s' * (self.days != 1)})",
-            f"area: {self.extent_east_km:,.4g} km east-west, {self.extent_north_km:,.4g} km north-south",
+            f"time: {self.first_time} to {self.last_time} "
+            f"({in_digits(self.days, 3)} day{'s' * (self.days != 1)})",
+            f"area: {in_digits(self.extent_east_km, 4)} km east-west, "
+            f"{in_digits(self.extent_north_km, 4)} km north-south",
             *self._degrees(),
             f"samples of one subject: {least:,} to {most:,}, median {median:,.4g}; a day: "
             f"{self.samples_per_subject_and_day:,.3g}",
@@ -319,9 +345,9 @@ class Description:
         if not self.surface_km2:
             return [hourly]
         return [
-            f"surface: {self.surface_km2:,.4g} km2; per km2 {self.places / self.surface_km2:,.3g} places and "
-            f"{self.subjects / self.surface_km2:,.3g} subjects; {self.subjects / self.places:,.3g} subjects "
-            "per place",
+            f"surface: {in_digits(self.surface_km2, 4)} km2; per km2 "
+            f"{self.places / self.surface_km2:,.3g} places and {self.subjects / self.surface_km2:,.3g} "
+            f"subjects; {self.subjects / self.places:,.3g} subjects per place",
             hourly,
         ]
 
@@ -406,7 +432,11 @@ def describe(trajectories: Trajectories) -> Description:
         people_lost=intake.people_lost,
         rows_dropped=dict(intake.dropped),
         rows_repaired=dict(intake.repaired),
-        notes=(*intake.notes, *_note_outlying(trajectories, cell_m)),
+        notes=(
+            *intake.notes,
+            *_note_outlying(trajectories, cell_m),
+            *note_attendance(trajectories),
+        ),
         map_letter_m=letter * cell_m,
         map_bounds_m=(west, south, east, north),
         samples_by_hour=tuple(np.bincount(clock.hours(t * slot_s), minlength=24).tolist()),

@@ -200,23 +200,23 @@ class Pace:
     """How much was done at a moment, in seconds."""
 
     def __init__(self, done: int, now_s: float) -> None:
-        self._first, self._done = done, done
+        self._first, self.done, self.total = done, done, 0
         self.began_s = now_s
 
-    def update(self, done: int, now_s: float) -> bool:
+    def update(self, done: int, now_s: float, total: int = 0) -> bool:
         """Note how much is done; whether the work restarted."""
-        restarted = done < self._done
+        restarted = done < self.done
         if restarted:
             self._first, self.began_s = done, now_s
-        self._done = done
+        self.done, self.total = done, total
         return restarted
 
     def remaining_s(self, total: int, now_s: float) -> float | None:
         """Seconds for the rest; None while too little is done."""
-        spent_s, parts = now_s - self.began_s, self._done - self._first
+        spent_s, parts = now_s - self.began_s, self.done - self._first
         if spent_s < _ENOUGH_S or parts <= 0 or parts * _ENOUGH < total - self._first:
             return None
-        return spent_s * (total - self._done) / parts
+        return spent_s * (total - self.done) / parts
 
 
 @dataclass(frozen=True, kw_only=True)
