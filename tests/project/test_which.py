@@ -11,7 +11,7 @@ USES = ("areas", "presence", "flows", "routes", "models")
 
 class Row(NamedTuple):
     options: str
-    gain: int  # points of the strongest attack above guessing
+    gain: float  # of the strongest attack over guessing
     answers: dict[str, int]  # of each use: 2 yes, 1 roughly, 0 no
     proposed_for: list[str]
 
@@ -28,7 +28,9 @@ def _row(options: str, attack: str, good_for: str, proposed_for: str) -> Row:
     for words in filter(None, good_for.replace("nothing", "").split(", ")):
         use, *roughly = words.split()
         answers[use] = 1 if roughly else 2
-    return Row(options, rate - guessing, answers, list(filter(None, proposed_for.split(", "))))
+    return Row(
+        options, (rate - guessing) / (100 - guessing), answers, list(filter(None, proposed_for.split(", ")))
+    )
 
 
 def _measured() -> dict[str, list[Row]]:

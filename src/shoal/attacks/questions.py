@@ -8,7 +8,7 @@ from shoal.attacks.adversary import QuestionName
 from shoal.attacks.attacking import AttackScope, prepare
 from shoal.attacks.knowledge import Knowledge, parse_knowledge, record_knowledge
 from shoal.attacks.knowledge import strongest_first as rank
-from shoal.attacks.rate import Rate
+from shoal.attacks.rate import Rate, TargetName
 from shoal.attacks.table import ATTACKS
 from shoal.errors import MisuseError
 from shoal.model.claims import PayloadKind
@@ -19,6 +19,7 @@ from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 
 DRAW: Final = 52_014  # victims and what is known of them are the same in every assessment of the same data
+_TARGETS: Final[tuple[TargetName, ...]] = ("raw", "release")
 TRIES: Final = 200  # victims of each attack, unless others are asked for
 
 
@@ -114,7 +115,7 @@ def assess_release(
         linkage,
         Randomness.for_research(DRAW),
         tries=tries,
-        scope=AttackScope(targets=("raw", "release") if raw else ("release",), streets=streets),
+        scope=AttackScope(targets=_TARGETS if raw else _TARGETS[1:], streets=streets),
         run=run,
     )
     texts = record_knowledge(release, tries, sensitive=original.sensitive is not None)

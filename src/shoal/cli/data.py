@@ -200,7 +200,7 @@ def assess(
     **options: Any,
 ) -> int:
     """Measure the exposure of the people in INPUT before you publish: the k-gap, its parts and its tail."""
-    from shoal.publishing.estimate import estimate_releases
+    from shoal.publishing.estimate import ReleaseEstimate, estimate_releases
     from shoal.publishing.publish import assess as assess_people
     from shoal.report.words.exposure import gaps_in_numbers, gaps_in_words
     from shoal.runtime.run import Run
@@ -218,7 +218,7 @@ def assess(
         run = Run(progress=bars)
         original = read_and_report(source, reading, bars, run)
         sizes = sorted(set(ks)) or [k for k in (2, 5) if k <= max(original.n_subjects, 2)]
-        estimates = []
+        estimates = list[ReleaseEstimate]()
         for k in sizes:
             bars("assessing", len(estimates), len(sizes) + 1)
             estimates += estimate_releases(original, [k], run)
