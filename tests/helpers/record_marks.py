@@ -10,7 +10,7 @@ import pytest
 
 import shoal
 from figures import Figure, figures_of
-from shoal.attacks import Rate
+from shoal.attacks import ATTACKS, Rate
 from shoal.attacks.questions import QUESTIONS
 from shoal.model.trajectories import Trajectories
 from shoal.report.words.numbers import exact
@@ -19,6 +19,7 @@ from shoal.units import percent
 TERMS = {
     # the minus sign of the page
     *("95 %", "5 %", "k − 1", "0", "1", "1 in", "2 km", "2 h", "2 hours", "ISO/IEC 20889:2018"),  # noqa: RUF001
+    *("k = 11", "1 in 11"),
     "Article 29 Working Party's Opinion 05/2014",
     *(
         "box is one cell",
@@ -126,10 +127,24 @@ def strength(rate: Rate, kind: str) -> tuple[bool, float, float]:
     return (rate.name, kind) not in apart, gain, rate.worst
 
 
-def strongest_of(rates: Iterable[Rate], kind: str) -> dict[str, float]:
+def in_order(asked: Iterable[tuple[str, Rate]], kind: str) -> list[tuple[str, Rate]]:
+    """The strongest first; of those within a percent of it the ones that name a record, then by the table."""
+    ranked = sorted(asked, key=lambda one: strength(one[1], kind), reverse=True)
+    told_apart, gain, _ = strength(ranked[0][1], kind) if ranked else (False, 0.0, 0.0)
+    near = [one for one in ranked if strength(one[1], kind)[:2] >= (told_apart, gain - 0.01)]
+    rows = list(ATTACKS)
+
+    def place(one: tuple[str, Rate]) -> tuple[bool, int, str]:
+        name = one[0].partition(":")[0]
+        return ATTACKS[name].answers[one[1].name] != "link", rows.index(name), one[0]
+
+    return [*sorted(near, key=place), *ranked[len(near) :]]
+
+
+def strongest_of(asked: Iterable[tuple[str, Rate]], kind: str) -> dict[str, float]:
     """The figures of the strongest attack on the release, of those tried on at least ten people."""
-    shown = (rate for rate in rates if rate.target == "release" and rate.tries >= 10)
-    first = max(shown, key=lambda rate: strength(rate, kind))
+    shown = (one for one in asked if one[1].target == "release" and one[1].tries >= 10)
+    first = in_order(shown, kind)[0][1]
     return {
         "strongest-rate": first.rate,
         "strongest-low": first.low,
@@ -141,12 +156,11 @@ def strongest_of(rates: Iterable[Rate], kind: str) -> dict[str, float]:
 
 def risks_of(asked: Sequence[tuple[str, Rate]], kind: str) -> dict[str, float]:
     """The figures of each question's attacks, by what was asked of them, the strongest first."""
-    found = strongest_of([rate for _, rate in asked], kind)
+    found = strongest_of(asked, kind)
     for number, question in enumerate(QUESTIONS, start=1):
         own = [(text, rate) for text, rate in asked if rate.name in question.attacks]
         tried = [(text, rate) for text, rate in own if rate.target == "release"]
-        tried.sort(key=lambda one: strength(one[1], kind), reverse=True)
-        for place, (text, rate) in enumerate(tried, start=1):
+        for place, (text, rate) in enumerate(in_order(tried, kind), start=1):
             raw = next(r for other, r in own if (other, r.name, r.target) == (text, rate.name, "raw"))
             assert rate.worst is not None
             if min(rate.tries, raw.tries) < 10:  # of few people; not shown

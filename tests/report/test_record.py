@@ -538,3 +538,13 @@ def _counts(entries: Any, path: str = "") -> dict[str, float]:
             for k, v in _counts(each, f"{path}.{name}".lstrip(".")).items()
         }
     return {path: float(entries)} if isinstance(entries, int) else {}
+
+
+@pytest.mark.parametrize(("k", "judged"), [(2, "exceeded"), (11, "kept")])
+def test_a_public_page_shows_what_is_asked_for_anybody(tmp_path: Path, k: int, judged: str) -> None:
+    people = shoal.read(shoal.synthesize(n_subjects=40, days=1, seed=1))
+    rng = shoal.Randomness.from_system()
+    folder = shoal.publish(people, shoal.Glove(k=k), tmp_path / "release", rng=rng, tries=0).folder
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    said = " ".join(re.sub("<[^>]+>", "", page.partition('id="public">')[2].partition("</p>")[0]).split())
+    assert f"precedents ask for k = 11, naming at most 1 in 11: {judged}" in said

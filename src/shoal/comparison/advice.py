@@ -25,7 +25,7 @@ from shoal.model.clocks import Clock
 from shoal.model.projection import transform
 from shoal.model.trajectories import Trajectories
 from shoal.publishing.estimate import draw_people, size_of_sample
-from shoal.report.facts.evidence import publishable_rate
+from shoal.report.facts.evidence import PUBLIC_K, publishable_rate
 from shoal.report.facts.release import span_of
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.files import null_for_nan
@@ -35,7 +35,7 @@ from shoal.units import DAY_S, HOUR_S, in_digits, measured_m, measured_s, percen
 from shoal.utility import Facts
 from shoal.utility.usefulness import USES, Usefulness, usefulness_of
 
-KS: Final = (2, 5, 11)  # precedents of public data ask for cells of 11: El Emam 2013, doi:10.1201/b14764
+KS: Final = (2, 5, PUBLIC_K)
 PURPOSES: Final = tuple(use.name for use in USES)
 _LEAST_K: Final = 3
 _PAIRS: Final = "  crowds of 2 hardly protect: each of the two reads the other; for named recipients only"

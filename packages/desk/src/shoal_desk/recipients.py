@@ -12,6 +12,7 @@ from shoal.attacks.knowledge import parse_knowledge
 from shoal.attacks.table import ATTACKS
 from shoal.errors import MisuseError
 from shoal.model.claims import PayloadKind
+from shoal.report.facts.evidence import PUBLIC_K
 
 _OUTSIDE: Final = (
     "points:4",
@@ -31,7 +32,13 @@ _OF_MEMBERS: Final = ("insider", "insider:all", "partner", "partner:all")
 
 # How often the right record of somebody may be named: one in the sizes of cells that custodians of health
 # data use, 3 and 5, and in public data 11 and 20 (El Emam 2013, doi:10.1201/b14764, "Cell size precedents").
-BANDS: Final = ((1 / 20, "low"), (1 / 11, "public"), (1 / 5, "partner"), (1 / 3, "contract"), (1.0, "above"))
+BANDS: Final = (
+    (1 / 20, "low"),
+    (1 / PUBLIC_K, "public"),
+    (1 / 5, "partner"),
+    (1 / 3, "contract"),
+    (1.0, "above"),
+)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -41,6 +41,7 @@ from shoal.utility.measuring import people_behind
 from shoal.utility.usefulness import Usefulness, usefulness_of
 from shoal.utility.vanished import Presence, Vanished, vanished_of
 
+PUBLIC_K: Final = 11  # precedents of public data ask for it: El Emam 2013, doi:10.1201/b14764
 PLACES: Final = 10  # in each of the leaves whose cost is measured
 READER: Final = "downcoding-place"
 _MOST: Final = 0.05  # that a reader may gain over a blind guess before boxes tell places

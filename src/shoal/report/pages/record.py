@@ -7,6 +7,7 @@ from shoal.model.release import Release
 from shoal.model.verdicts import Verdict
 from shoal.release_folder.manifest import NOTHING_STATED, Statement
 from shoal.report.facts.evidence import (
+    PUBLIC_K,
     Evidence,
     hidden_places,
     hour_cautions,
@@ -76,6 +77,7 @@ def page_of_facts(
     )
     content: dict[str, Any] = {
         "release": release,
+        "public_k": PUBLIC_K,
         "general_limits": GENERAL_LIMITS,
         "verdict": verdict,
         "findings": verdict.to_json()["findings_by_kind"],
