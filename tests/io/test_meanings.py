@@ -8,6 +8,7 @@ import pytest
 
 from foreign_writers import NOON_S
 from refusals import refusal
+from shoal.errors import InputError
 from shoal.io import read
 from shoal.io.columns.advice import advise_degrees
 from shoal.io.columns.meanings import advise_crs, split_unit, zone_in_name
@@ -807,3 +808,12 @@ def test_longitudes_from_0_to_360_among_others_come_with_advice() -> None:
     )
     source = table(lat=[40.7] * 3, lon=[-73.9, 286.1, 2.3], id=["ann", "ben", "cy"], t=[NOON_S] * 3)
     assert "take 360 off those above 180; --lose-people" in refusal(source)
+
+
+@pytest.mark.parametrize("column", ["lat", "lon"])
+def test_positions_in_sixteen_bits_are_refused(column: str) -> None:
+    at = {"lat": np.linspace(37.7, 37.8, 40), "lon": np.linspace(-122.4, -122.3, 40)}
+    at[column] = at[column].astype(np.float16)
+    times = [1_700_000_000 + 60 * row for row in range(40)]
+    with pytest.raises(InputError, match=f"'{column}' .* 16-bit numbers, which keep three digits"):
+        read(pa.table({"id": ["a", "b"] * 20, "t": times, **at}))

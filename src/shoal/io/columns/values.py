@@ -66,6 +66,11 @@ def is_number(kind: pa.DataType) -> bool:
 def numbers(column: pa.Array, where: str) -> tuple[Floats, Flags]:
     """float64 [n] and whether each is readable (else nan)."""
     column = plain(column)
+    if pa.types.is_float16(column.type):
+        raise InputError(
+            f"{where} holds 16-bit numbers, which keep three digits: of degrees, kilometers; write it "
+            "again from its source as float64"
+        )
     if is_text(column.type):
         column = numbers_in_text(column)
     elif pa.types.is_null(column.type) or is_number(column.type):

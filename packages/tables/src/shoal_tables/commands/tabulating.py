@@ -37,7 +37,7 @@ def plan(chosen: Any, reading: dict[str, Any], shown: OutputOptions) -> int:
     lines = [
         f"{rules.n_cells:,} cells of {rules.table}; nothing was read or spent",
         f"bound: {bound:g} in L2 for one unit, as of {as_of}; what it takes away is put back in all, not in "
-        "each cell",
+        "each cell, and makes the errors larger than these",
         *(promises.error_in_words(error, rules.table) for error in errors),
     ]
     one_trip = promise_of(rules, plans[0], unit_of_protection=EACH_TRIP).bound
