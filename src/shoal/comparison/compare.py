@@ -22,7 +22,6 @@ from shoal.errors import ClaimError, MisuseError, NothingLeftError, OutputError
 from shoal.measures.query import boxes_of
 from shoal.methods import METHODS, Method
 from shoal.model.argument_checks import require_one_region, require_trajectories
-from shoal.model.claims import PayloadKind
 from shoal.model.frames import frame_of_rows
 from shoal.model.html_table import html_table
 from shoal.model.trajectories import Trajectories
@@ -143,7 +142,7 @@ def point_of(result: Mapping[str, Any], study: Study) -> Point:
     kind = METHODS[result["method"]].about.publishes
     worst = max(
         _on_release(itertools.chain(*played), result),
-        key=lambda one: strength_of(one, kind),
+        key=lambda one: strength(one["name"], gain_of(one), one["worst"], kind),
     )
     risk, low, high = _risk(result, study, worst)
     value = next(entry["value"] for entry in result["measurements"] if entry["name"] == budget.utility)
@@ -186,11 +185,6 @@ def _on_release(entries: Iterable[Mapping[str, Any]], result: Mapping[str, Any])
 def gain_of(entry: Mapping[str, Any]) -> float:
     """An entry's advantage over guessing."""
     return gain(float(entry["rate"]), float(entry["baseline"]))
-
-
-def strength_of(entry: Mapping[str, Any], kind: PayloadKind) -> tuple[bool, float, float]:
-    """By what an entry is ranked."""
-    return strength(entry["name"], gain_of(entry), entry["worst"], kind)
 
 
 REPORT_FILE: Final = "comparison.html"
