@@ -281,12 +281,16 @@ def _plain_kernels() -> None:
     """Let the verifier's own kernels run as Python, so that a fault in them needs no compiler."""
     import shoal.runtime.compiled as room
 
-    compiled = room.compiled
+    for name in ("compiled", "compiled_for_many"):
+        setattr(room, name, _unless_of_verifier(getattr(room, name)))
 
+
+def _unless_of_verifier(compile_kernel: Callable[[Any], Any]) -> Callable[[Any], Any]:
     def perhaps(function: Any) -> Any:
-        return function if function.__module__.startswith("shoal.verification") else compiled(function)
+        own = function.__module__.startswith("shoal.verification")
+        return function if own else compile_kernel(function)
 
-    room.compiled = perhaps
+    return perhaps
 
 
 def survives(path: Path, tree: ast.Module, tests: Sequence[Test], *, as_python: bool) -> bool:

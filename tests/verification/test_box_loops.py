@@ -30,12 +30,14 @@ from shoal.verification.boxes.loops import (
     Samples,
     count_possible_members,
     is_canonical,
+    mark_beyond_hulls,
     mark_loose,
     mark_overlaps,
     match_records,
     samples_by_time,
 )
 from shoal.verification.boxes.records import classify_records, empty_hulls
+from shoal.verification.files.loops import are_multiples, round_to
 from shoal.verification.linking import link_records
 from told_releases import Box, inside, people, told
 
@@ -100,7 +102,7 @@ def test_overlaps_in_time_are_those_with_any_earlier_box_of_the_record() -> None
     n_found = 0
     for _ in range(60):
         boxes = np.array(random_boxes(draw, 4) + random_boxes(draw, 2), dtype=np.int64)
-        offsets = np.array([0, 4, 4, 6])
+        offsets = np.array([0, 4, 4, 6, *[6] * int(draw.integers(2))])  # with an empty one in the end
         shares = np.zeros(6, dtype=np.bool_)
         mark_overlaps(boxes, offsets, shares)
         expected = [
@@ -109,6 +111,46 @@ def test_overlaps_in_time_are_those_with_any_earlier_box_of_the_record() -> None
         assert shares.tolist() == expected
         n_found += sum(expected)
     assert 0 < n_found < 360
+
+
+def test_boxes_beyond_their_hulls_are_those_with_a_side_too_far_out_or_inside_it() -> None:
+    draw = np.random.default_rng(6)
+    seen = set()
+    for slack in (0, 1, 3):
+        for side, off in product(range(6), range(-5, 6)):
+            box = np.array([0, 9, -20, -30, 20, 30]) + draw.integers(-4, 5, 6)
+            around = box.copy()
+            around[side] += off
+            outward = {0: off == 0, 1: off == 0, 2: 0 <= off <= slack, 3: 0 <= off <= slack}
+            fits = outward.get(side, 0 <= -off <= slack)
+            loose = np.array([fits, not fits])  # of an earlier search
+            mark_beyond_hulls(np.array([box, box]), np.array([around, box]), slack, loose)
+            assert loose.tolist() == [not fits, False]
+            seen.add((side, fits))
+    assert len(seen) == 12
+
+
+def test_numbers_are_rounded_to_cells_until_one_reaches_the_bound() -> None:
+    cells = np.full(6, 7)
+    values = np.array([-26.0, -14.9, 0.0, 5.1, 14.9, 29.9])
+    assert round_to(values, 10.0, 4.0, cells)
+    assert cells.tolist() == [-3, -1, 0, 1, 1, 3]
+    for far, reaches in ((39.0, True), (-39.0, True), (np.nan, True), (34.0, False), (-34.0, False)):
+        assert round_to(np.array([0.0, far]), 10.0, 4.0, cells) is not reaches
+    assert round_to(np.empty(0), 10.0, 4.0, cells)
+
+
+def test_multiples_are_exact_and_zeros_have_no_sign() -> None:
+    cells, steps = np.array([-3, 0, 2, 5]), 0.1
+    values = cells * steps
+    assert are_multiples(values, cells, steps)
+    for place in range(4):
+        for other in (np.nextafter(values[place], np.inf), np.nextafter(values[place], -np.inf)):
+            moved = values.copy()
+            moved[place] = other
+            assert not are_multiples(moved, cells, steps)
+    assert not are_multiples(np.array([-0.0]), np.array([0]), steps)
+    assert are_multiples(np.array([-steps]), np.array([-1]), steps)
 
 
 def test_records_are_matched_with_their_own_samples_and_hulls_grow_by_class() -> None:
