@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from shoal.runtime.arrays import Integers, distinct
 
 AT_ONCE: Final = 1 << 16  # names that are strings at once
-_DIGITS: Final = 16
+PSEUDONYM_DIGITS: Final = 16
 PSEUDONYM: Final = re.compile(r"[0-9a-f]{16}")  # as Randomness draws them
 _SPELLED: Final = np.frombuffer(b"".join(b"%02x" % byte for byte in range(256)), dtype=np.uint16)
 Words = npt.NDArray[np.uint64]
@@ -78,7 +78,9 @@ class Pseudonyms(_Names):
         irregular: dict[int, str] = {}
         while some := list(islice(rest, AT_ONCE)):
             irregulars = {first + at: name for at, name in enumerate(some) if not PSEUDONYM.fullmatch(name)}
-            digits = ["0" * _DIGITS if first + at in irregulars else name for at, name in enumerate(some)]
+            digits = [
+                "0" * PSEUDONYM_DIGITS if first + at in irregulars else name for at, name in enumerate(some)
+            ]
             read = np.frombuffer(bytes.fromhex("".join(digits if irregulars else some)), dtype=">u8")
             parts.append(read.astype(np.uint64))
             irregular |= irregulars
@@ -111,7 +113,7 @@ class Pseudonyms(_Names):
                 self.take(np.arange(len(self))[place]) if self.irregular else Pseudonyms(self.numbers[place])
             )
         at = range(len(self))[place]
-        return self.irregular[at] if at in self.irregular else f"{int(self.numbers[at]):0{_DIGITS}x}"
+        return self.irregular[at] if at in self.irregular else f"{int(self.numbers[at]):0{PSEUDONYM_DIGITS}x}"
 
     def take(self, places: Integers) -> "Pseudonyms":
         """The names at these places."""
@@ -167,12 +169,12 @@ class Pseudonyms(_Names):
         if self.irregular:
             return pa.array(list(self), pa.string())
         text = _SPELLED[self.numbers.astype(">u8").view(np.uint8)]
-        ends = np.arange(0, _DIGITS * len(self) + 1, _DIGITS, dtype=np.int32)
+        ends = np.arange(0, PSEUDONYM_DIGITS * len(self) + 1, PSEUDONYM_DIGITS, dtype=np.int32)
         return pa.StringArray.from_buffers(len(self), pa.py_buffer(ends), pa.py_buffer(text))
 
     def _strings(self, first: int, stop: int) -> list[str]:
         text = self.numbers[first:stop].astype(">u8").tobytes().hex()
-        strings = [text[at : at + _DIGITS] for at in range(0, len(text), _DIGITS)]
+        strings = [text[at : at + PSEUDONYM_DIGITS] for at in range(0, len(text), PSEUDONYM_DIGITS)]
         for place in self.irregular:
             if first <= place < stop:
                 strings[place - first] = self.irregular[place]

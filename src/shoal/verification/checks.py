@@ -76,10 +76,7 @@ class Check:
 
     def parts_of(self, claim: Claim) -> tuple[str, ...]:
         """The parts of this claim; boxes that need not be truthful, or diverse, are not checked for that."""
-        unsaid = {
-            "own-samples": not claim.truthful,
-            "diverse-places": claim.diverse_places == 1,
-        }
+        unsaid = {"own-samples": not claim.truthful, "diverse-places": claim.diverse_places == 1}
         return tuple(part for part in self.parts if not unsaid.get(part))
 
 

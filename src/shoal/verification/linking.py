@@ -57,11 +57,8 @@ def link_records(original: Population, release: Release, linkage: Linkage) -> Li
     for place, subjects in of_strange.items():
         name = release.trajectory_ids[place]
         if not subjects:
-            findings.append(
-                Finding(
-                    "record-without-subject", "no subject is linked to this record; expected exactly 1", name
-                )
-            )
+            message = "no subject is linked to this record; expected exactly 1"
+            findings.append(Finding("record-without-subject", message, name))
         elif len(subjects) > 1:
             message = (
                 f"{counted(len(subjects), 'subject is', 'subjects are')} linked to this record; expected "

@@ -17,7 +17,7 @@ from shoal.model.finding_kinds import FindingKind
 from shoal.model.release import Release
 from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Finding
-from shoal.runtime.arrays import Flags, Integers, Numbers
+from shoal.runtime.arrays import Integers, Numbers
 from shoal.runtime.compiled import compiled
 from shoal.runtime.run import Run
 from shoal.units import counted, percent, rounded_up, show_s, slots_touched
@@ -75,13 +75,12 @@ def examine_kte_anonymity(claim: KteAnonymity, case: Examination[Trajectories], 
     if links is not None:
         matches = match_own_samples(original, records, links.subject_of, records.offsets[:-1])
         case.add(single_record_faults(matches, original, records, release, links))
-        covered = matches.covered
+        raw = RawSamples(original.t, original.x, original.y, original.offsets, matches.covered)
         del matches  # free the hulls
-        findings, notes = _candidates(original, records, release, claim, links, covered, run)
+        findings, notes = _candidates(original, records, release, claim, links, raw, run)
         case.add(findings)
         case.notes.extend(notes)
         if claim.hiders_stay:
-            raw = RawSamples(original.t, original.x, original.y, original.offsets, covered)
             case.add(too_few_owners(claim, raw, records, release, links))
         case.mark_checked("own-samples", "lost-samples", "candidates", "hiders")
     case.count_subjects(links)
@@ -129,12 +128,11 @@ def _candidates(
     release: Release,
     claim: KteAnonymity,
     links: Links,
-    covered: Flags,
+    raw: RawSamples,
     run: Run,
 ) -> tuple[list[Finding], list[str]]:
     slot_s = release.snapped_grid().slot_s
     tau = slots_touched(claim.tau_s, slot_s)
-    raw = RawSamples(original.t, original.x, original.y, original.offsets, covered)
     published = published_records(records.boxes, records.offsets)
     linked = np.flatnonzero(links.subject_of >= 0)
     record_of = np.full(original.n_subjects, -1, dtype=np.int64)

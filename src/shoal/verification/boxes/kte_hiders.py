@@ -47,9 +47,8 @@ def find_lasting_hiders(
     more apart; those without records of their own, although k records fit; start of the first such.
     """
     search = new_search(published)
-    taken = np.full(
-        len(published.offsets) - 1, -1, dtype=np.int64
-    )  # the interval that each record is assigned to
+    # the interval that each record is assigned to
+    taken = np.full(len(published.offsets) - 1, -1, dtype=np.int64)
     outcome[:] = 0
     for row in range(len(subjects)):
         samples, suppressed = split_samples(raw, subjects[row])

@@ -6,7 +6,6 @@ equal lines a column goes before a row, and then the lowest. A group without a l
 """
 
 from collections.abc import Iterable, Iterator
-from itertools import accumulate
 from math import fsum
 from operator import itemgetter
 from typing import NamedTuple
@@ -102,17 +101,10 @@ def _lines(group: list[Cell]) -> Iterator[tuple[int, int, int]]:
 
 def _extents_of_first(cells: Iterable[Cell]) -> list[int]:
     """The width and height, in sum, of the first cell, the first two, and so on."""
-    columns, rows = zip(*cells, strict=True)
-    return [
-        east - west + 1 + north - south + 1
-        for west, east, south, north in zip(
-            accumulate(columns, min),
-            accumulate(columns, max),
-            accumulate(rows, min),
-            accumulate(rows, max),
-            strict=True,
-        )
-    ]
+    columns_and_rows = np.array(list(cells))
+    extents = np.maximum.accumulate(columns_and_rows) - np.minimum.accumulate(columns_and_rows) + 1
+    sums: list[int] = extents.sum(axis=1).tolist()
+    return sums
 
 
 def _can_be_leaf(busyness: list[float], rule: HullRule) -> bool:

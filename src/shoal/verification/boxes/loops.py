@@ -22,9 +22,8 @@ class Samples(NamedTuple):
 
 
 class SamplesByTime(NamedTuple):
-    """All samples by time, int64 [samples]. subject_of: by position."""
+    """The time and the subject of all samples by time, int64 [samples]."""
 
-    position: Integers
     t: Integers
     subject_of: Integers
 
@@ -33,7 +32,7 @@ def samples_by_time(samples: Samples) -> SamplesByTime:
     """Sort samples by time."""
     position = np.argsort(samples.t, kind="stable")
     subject_of = np.repeat(np.arange(len(samples.offsets) - 1), np.diff(samples.offsets))
-    return SamplesByTime(position, samples.t[position], subject_of)
+    return SamplesByTime(samples.t[position], subject_of[position])
 
 
 @compiled_for_many
@@ -130,7 +129,7 @@ def count_possible_members(
             rarest_first, rarest_end = first, last
     count = 0
     for position in range(rarest_first, rarest_end):
-        subject = by_time.subject_of[by_time.position[position]]
+        subject = by_time.subject_of[position]
         if last_tried[subject] == start + 1:
             continue
         last_tried[subject] = start + 1

@@ -35,7 +35,7 @@ class _RowStore:
         expected, self._expected = self._expected, None
         if expected is not None and expected.keys() == columns.keys():
             if all(
-                len(expected[name]) == n_rows and _have_equal_bits(expected[name][rows], column)
+                len(expected[name]) == n_rows and have_equal_bits(expected[name][rows], column)
                 for name, column in columns.items()
             ):
                 self._expected = expected
@@ -60,7 +60,7 @@ class Decoder:
 
     def __init__(self, grid: Grid | None, crs: str | None, expected: Payload | None = None) -> None:
         self._grid, self._crs = grid, crs
-        self._rows = _RowStore(None if expected is None else _columns_by_name(expected))
+        self._rows = _RowStore(None if expected is None else columns_by_name(expected))
         self._drawn = 0  # rows whose geometries were looked at
         self._wrong: InputError | None = None
 
@@ -86,7 +86,7 @@ class Decoder:
             _ = self.plane  # report a wrong plane before wrong rows
             for first in range(0, max(len(piece), 1), _ROWS_AT_ONCE):
                 some = piece.slice(first, _ROWS_AT_ONCE)  # bounds the memory of decoded columns
-                self._rows.add(_columns_by_name(self.precision.decode_rows(some)), n_rows)
+                self._rows.add(columns_by_name(self.precision.decode_rows(some)), n_rows)
         except InputError as error:
             self._wrong = error
 
@@ -105,12 +105,13 @@ class Decoder:
         return Points(**columns) if self._grid is None else Boxes(**columns)
 
 
-def _columns_by_name(payload: Payload) -> Mapping[str, Numbers]:
+def columns_by_name(payload: Payload) -> Mapping[str, Numbers]:
+    """The columns of boxes or points."""
     if isinstance(payload, Points):
         return payload.columns()
     return dict(zip(BOX_COLUMNS, payload.columns(), strict=True))
 
 
-def _have_equal_bits(one: Numbers, other: Numbers) -> bool:
-    """Zeros of either sign differ."""
+def have_equal_bits(one: Numbers, other: Numbers) -> bool:
+    """Whether two columns of 64 bits are the same; zeros of either sign differ."""
     return one.dtype == other.dtype and np.array_equal(one.view(np.int64), other.view(np.int64))

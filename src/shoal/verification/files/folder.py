@@ -16,11 +16,10 @@ from shoal.model.trajectories import Trajectories
 from shoal.model.verdicts import Finding, Verdict
 from shoal.release_folder.folder import build_release
 from shoal.release_folder.manifest import RELEASE_FILE, REPORT_FILE, Manifest, read_manifest
-from shoal.runtime.arrays import Numbers
 from shoal.runtime.run import Run
 from shoal.units import states_counts
 from shoal.verification.checks import verdict_on
-from shoal.verification.files.decoded import Decoder
+from shoal.verification.files.decoded import Decoder, columns_by_name, have_equal_bits
 from shoal.verification.files.plane import PlaneCheck
 from shoal.verification.files.precision import PointPrecision, PrecisionCheck
 from shoal.verification.files.stated import PAGE_NOT_CHECKED, false_statements, manifest_mismatches
@@ -190,26 +189,17 @@ def _are_equal_releases(one: Release, other: Release) -> bool:
     """Whether the first, as read, is the other, whose counts a manifest may give rounded."""
     if one is other:
         return True
-    if one.kind != other.kind:
-        return False
     apart = ("offsets", "payload", "losses", "rows_repaired")
     header = [field.name for field in fields(Release) if field.name not in apart]
-    columns = [field.name for field in fields(one.payload)]
+    columns, others = columns_by_name(one.payload), columns_by_name(other.payload)
     return (
         one.losses in (other.losses, other.losses.rounded())
         and states_counts(one.rows_repaired, other.rows_repaired)
         and all(getattr(one, name) == getattr(other, name) for name in header)
         and np.array_equal(one.offsets, other.offsets)
-        and all(
-            _are_equal_columns(getattr(one.payload, name), getattr(other.payload, name)) for name in columns
-        )
+        and columns.keys() == others.keys()
+        and all(have_equal_bits(columns[name], others[name]) for name in columns)
     )
-
-
-def _are_equal_columns(one: Numbers | None, other: Numbers | None) -> bool:
-    if one is None or other is None:
-        return one is other
-    return one.dtype == other.dtype and np.array_equal(one, other)
 
 
 def _decode_rows(folder: Path, manifest: Manifest, written: WrittenTable, decoding: Decoder) -> TableReading:

@@ -152,12 +152,14 @@ def _gap_between_pages() -> InputError:
 
 def _columns(footer: dict[str, Any]) -> dict[str, bool]:
     schema = footer.get("schema", [])
-    texts = [column.get("name", b"") for column in schema]
-    if not all(_is_text(text) for text in (*texts, footer.get("created_by", b""))):
-        raise unreadable_table()  # readers would fail at it, each in its own way
+    try:
+        names = [column.get("name", b"").decode() for column in schema]
+        footer.get("created_by", b"").decode()
+    except UnicodeDecodeError as error:  # readers would fail at it, each in its own way
+        raise unreadable_table() from error
     columns = {
-        column.get("name", b"").decode(): column.get("repetition") == 1
-        for column in schema[1:]
+        name: column.get("repetition") == 1
+        for name, column in zip(names[1:], schema[1:], strict=True)
         if not column.get("children") and column.get("repetition") in {0, 1}
     }
     if len(columns) != len(schema) - 1 or schema[0].get("children") != len(columns):
@@ -165,14 +167,6 @@ def _columns(footer: dict[str, Any]) -> dict[str, bool]:
             f"{RELEASE_FILE} has columns inside columns, or two columns of one name; write the release again"
         )
     return columns
-
-
-def _is_text(content: bytes) -> bool:
-    try:
-        content.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _require_honest_size(size: int, footer: dict[str, Any]) -> None:
@@ -218,11 +212,8 @@ class _Walker:
     def read_footer(self) -> dict[str, Any]:
         """It must reach to the end of the file."""
         size = len(self.content)
-        if (
-            size < len(_MAGIC) + _TAIL
-            or bytes(self.content[:4]) != _MAGIC
-            or bytes(self.content[-4:]) != _MAGIC
-        ):
+        ends = {bytes(self.content[:4]), bytes(self.content[-4:])}
+        if size < len(_MAGIC) + _TAIL or ends != {_MAGIC}:
             raise unreadable_table()
         length = int.from_bytes(self.content[-_TAIL:-4], "little")
         self.end = size - _TAIL - length
@@ -249,9 +240,8 @@ class _Walker:
             self.note("an order of rows, or numbers of groups, that nobody needs")
         chunks = [chunk["data"] for chunk in group["chunks"]]
         sizes = group.get("bytes"), group.get("compressed", sum(data["compressed"] for data in chunks))
-        if sizes != tuple(sum(data[name] for data in chunks) for name in ("uncompressed", "compressed")):
-            self.note("sizes that are not those of its pages")
-        if chunks and group.get("file_offset", first) not in {0, first}:
+        in_all = tuple(sum(data[name] for data in chunks) for name in ("uncompressed", "compressed"))
+        if sizes != in_all or (chunks and group.get("file_offset", first) not in {0, first}):
             self.note("sizes that are not those of its pages")
 
     def walk_chunk(self, name: str, chunk: dict[str, Any], rows: int, *, optional: bool) -> None:

@@ -258,14 +258,11 @@ def column_faults(data: Mapping[str, Any], chunk: Chunk) -> Iterator[str]:
     used = {encoding for _, encoding in chunk.pages} | {_BY_RUNS}
     if len(encodings) > _MOST_ENCODINGS or not used.issuperset(encodings):
         yield "encodings that no page has"
-    counts = [(entry.get("page_type"), entry.get("encoding")) for entry in data.get("encoding_counts", [])]
-    pages = Counter(
-        {
-            pair: entry.get("pages", 0)
-            for pair, entry in zip(counts, data.get("encoding_counts", []), strict=True)
-        }
-    )
-    if counts and (pages != chunk.pages or len(set(counts)) != len(counts)):
+    counts = [
+        ((entry.get("page_type"), entry.get("encoding")), entry.get("pages", 0))
+        for entry in data.get("encoding_counts", [])
+    ]
+    if counts and (Counter(dict(counts)) != chunk.pages or len(dict(counts)) != len(counts)):
         yield "encodings that no page has"
     yield from statistics_faults(data.get("statistics", {}), chunk.n_gaps)
     sizes = data.get("sizes", {})

@@ -77,11 +77,8 @@ class PrecisionCheck:
         self._exact &= others.keys() <= {"trajectory_id", GEOMETRY}
         self._exact &= others.get("trajectory_id") in TEXTS
         for column, rounded in zip(BOX_COLUMNS, boxes.columns(), strict=True):
-            kind, values, step = (
-                table[column].type,
-                written.exact[column],
-                np.float64(_grid_step(column, grid)),
-            )
+            kind, values = table[column].type, written.exact[column]
+            step = np.float64(_grid_step(column, grid))
             if kind in NUMBERS and are_multiples(values, rounded, step):
                 continue
             self._exact = False
@@ -146,20 +143,14 @@ class PrecisionCheck:
         for column, count in self._off.items():
             if count:
                 unit = f"{_grid_step(column, self._grid):g} {'s' if column.startswith('t_') else 'm'}"
-                message = (
+                yield _finer(
                     f"{count} values of {column} are not multiples of {unit}; the first stands in row "
                     f"{self._first_off[column]}"
                 )
-                yield Finding("finer-than-claim", message)
         if self._wrong:
-            yield Finding(
-                "finer-than-claim",
-                f"{self._wrong} of {self._rows} geometries are not the rectangle of their own box",
-            )
+            yield _finer(f"{self._wrong} of {self._rows} geometries are not the rectangle of their own box")
         if self._rows and not self._wrong and not _are_bounds(self._stated, self._bounds):
-            yield Finding(
-                "finer-than-claim", "the bounds in the file's metadata are not those of the rectangles"
-            )
+            yield _finer("the bounds in the file's metadata are not those of the rectangles")
 
     def notes(self) -> Iterator[str]:
         """Last digits from another version of the projection, or with a message."""
@@ -212,23 +203,24 @@ class PointPrecision:
         """Points whose places differ, and wrong bounds."""
         if self._crs is None:
             if self._has_degrees:
-                yield Finding(
-                    "finer-than-claim", "the points are in local meters and have degrees beside them"
-                )
+                yield _finer("the points are in local meters and have degrees beside them")
             return
         if self._apart:
-            yield Finding(
-                "finer-than-claim",
-                f"{self._apart} of {self._rows} points have x and y that are not those of their degrees",
+            yield _finer(
+                f"{self._apart} of {self._rows} points have x and y that are not those of their degrees"
             )
         if not self._are_places:
-            yield Finding("finer-than-claim", "not every geometry is the place of its own point")
+            yield _finer("not every geometry is the place of its own point")
         elif not _are_bounds(self._stated, self._bounds):
-            yield Finding("finer-than-claim", "the bounds in the file's metadata are not those of the points")
+            yield _finer("the bounds in the file's metadata are not those of the points")
 
     def notes(self) -> Iterator[str]:
         """Last digits from another version of the projection, or with a message."""
         yield from _on_other_digits(self._other_digits, self._rows, "geometries")
+
+
+def _finer(message: str) -> Finding:
+    return Finding("finer-than-claim", message)
 
 
 def _on_other_digits(many: int, rows: int, what: str) -> Iterator[str]:

@@ -236,15 +236,13 @@ def _split_records(table: pa.Table, boxes: Boxes, key: bytes) -> list[RecordPiec
 
 
 def _write_chunk(how: Spreading, name: str, pieces: Sequence[RecordPiece]) -> bool:
-    contents, drawn, unsorted = [], np.empty(len(pieces), dtype=np.int64), False
+    """Returns whether rows of one did not ascend."""
+    contents, drawn = [], np.empty(len(pieces), dtype=np.int64)
     lengths = np.array([len(piece.boxes) for piece in pieces], dtype=np.int64)
     together = np.concatenate([piece.boxes for piece in pieces])
     ascending = is_canonical(together, np.concatenate([[0], np.cumsum(lengths)]))
     for number, piece in enumerate(pieces):
-        rows = piece.boxes
-        if not ascending and not is_canonical(rows, np.array([0, len(rows)])):
-            unsorted = True
-            rows = rows[np.lexsort(rows.T[::-1])]
+        rows = piece.boxes if ascending else piece.boxes[np.lexsort(piece.boxes.T[::-1])]
         content = np.ascontiguousarray(rows).tobytes()
         digest = blake2b(content, digest_size=8, key=how.key).digest()
         drawn[number] = int.from_bytes(digest, "little") % how.n_buckets
@@ -266,7 +264,7 @@ def _write_chunk(how: Spreading, name: str, pieces: Sequence[RecordPiece]) -> bo
 
     with staged_file(how.scratch / name, write):
         pass
-    return unsorted
+    return not ascending
 
 
 def _read_chunk(how: Spreading, chunk: BucketFile, bucket: int) -> tuple[npt.NDArray[np.void], Integers]:

@@ -26,7 +26,7 @@ from shoal.release_folder.manifest import RELEASE_FILE, read_manifest
 from shoal.runtime.files import sha256_of
 from shoal.runtime.run import Engine, Run, run_tasks
 from shoal.verification.boxes.records import NOT_COMPARED, classify_records, grid_mismatch, miscounted_samples
-from shoal.verification.checks import Check, StreamedCheck, check_names, find_check
+from shoal.verification.checks import StreamedCheck, check_names, find_check
 from shoal.verification.examination import Examination, duplicate_pseudonyms
 from shoal.verification.files.folder import TableReading, verdict_on_folder
 from shoal.verification.files.layout import Layout, hidden_bytes, read_layout
@@ -160,7 +160,7 @@ def examine_bucket(task: BucketTask) -> BucketFindings:
     """Check the records of one bucket."""
     numbers, lengths, stored, boxes = read_bucket(task.spreading, task.chunks, task.bucket)
     claim = task.header.claim
-    streamed = _streamed_check(find_check(claim), claim)
+    streamed = _streamed_check(claim)
     if not len(numbers):
         return BucketFindings(findings=(), covered=0, beyond=Counter(), differing=0)
     part = replace(
@@ -196,14 +196,14 @@ def require_streamed(folder: Path) -> None:
     manifest = read_manifest(folder)
     if manifest.kind != "boxes":
         raise MisuseError(f"{folder} holds points, which are not checked in a stream; leave out --streamed")
-    claim = release_header(folder, manifest).claim
-    _streamed_check(find_check(claim), claim)
+    _streamed_check(release_header(folder, manifest).claim)
 
 
-def _streamed_check(check: Check, claim: Claim) -> StreamedCheck:
-    if check.streamed is None:
+def _streamed_check(claim: Claim) -> StreamedCheck:
+    streamed = find_check(claim).streamed
+    if streamed is None:
         raise MisuseError(f"a claim of {claim.type} cannot be checked in a stream; leave out --streamed")
-    return check.streamed
+    return streamed
 
 
 def _examine_buckets(
@@ -215,7 +215,7 @@ def _examine_buckets(
     run: Run,
 ) -> list[BucketFindings]:
     people, release = case.original, case.release
-    streamed = _streamed_check(find_check(release.claim), release.claim)
+    streamed = _streamed_check(release.claim)
     case.add(duplicate_pseudonyms(release))
     on_other_grid = grid_mismatch(people, release)
     case.add(links.findings)

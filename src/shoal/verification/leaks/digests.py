@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from shoal.model.names import Pseudonyms
+from shoal.model.names import PSEUDONYM_DIGITS, Pseudonyms
 from shoal.runtime.arrays import Flags, Integers, distinct
 from shoal.units import counted, show_share
 from shoal.verification.leaks.forms import Words, is_among
@@ -37,7 +37,6 @@ SHORTEST_IN_TEXT: Final = 16  # characters of a word of running text
 FALSE_ALARMS: Final = 1e-6  # largest share of honest releases refused by chance
 # the same for names that are the first digits of a hash; with 1e-6, a lone one would pass among 20 people
 FALSE_ALARMS_OF_PREFIXES: Final = 1e-3
-_DIGITS_OF_PSEUDONYMS: Final = 16
 _MOST_DIGITS: Final = 64  # more make a chance no smaller
 _LONGEST_IN_TEXT: Final = 160
 IDS_AT_ONCE: Final = 1024
@@ -180,8 +179,6 @@ def find_hashed_names(ids: Sequence[str] | Digests, names: Iterable[str]) -> fro
 def search_hashes(ids: Sequence[str] | Digests, names: Iterable[str]) -> HashSearch:
     """Search names for 8 first hexadecimal digits of a hash, or any 12 consecutive characters."""
     different_names = Pseudonyms.of(names).distinct()
-    if not len(different_names):
-        return HashSearch(names=frozenset())
     prefixes = PrefixSearch(different_names)
     searches = [
         search
@@ -225,7 +222,7 @@ class PrefixSearch:
                 first = bytes.fromhex(digits[:SHORTEST_PREFIX])
                 self._by_prefix.setdefault(first, []).append((digits, name))
         self._lengths = Counter(len(digits) for named in self._by_prefix.values() for digits, _ in named)
-        self._lengths[_DIGITS_OF_PSEUDONYMS] += len(self._numbers)
+        self._lengths[PSEUDONYM_DIGITS] += len(self._numbers)
         regular = (self._numbers >> np.uint64(32)).astype(">u4").view(np.uint32)
         strange = np.frombuffer(b"".join(self._by_prefix), dtype=np.uint32)
         self.first: FirstDigits = np.sort(np.concatenate([regular, strange]))
@@ -243,7 +240,7 @@ class PrefixSearch:
             number = int.from_bytes(digest[:8], "big")
             place = int(np.searchsorted(self._numbers, np.uint64(number)))
             if place < len(self._numbers) and int(self._numbers[place]) == number:
-                self.matches[digest[:8].hex()] = _DIGITS_OF_PSEUDONYMS
+                self.matches[digest[:8].hex()] = PSEUDONYM_DIGITS
 
     def significant(self, n_hashes: int) -> frozenset[str]:
         """The matches that chance does not explain, among so many hashes."""

@@ -17,7 +17,7 @@ _FACTOR: Final = 0x9E3779B97F4A7C15
 _INVERSE: Final = pow(_FACTOR, -1, 1 << 64)
 _LETTERS_AND_DIGITS: Final = frozenset(b"0123456789abcdefghijklmnopqrstuvwxyz")
 _IS_WORD: Final = np.array([code in _LETTERS_AND_DIGITS for code in range(256)])
-_BETWEEN: Final = re.compile(r"[\W_]+")
+BETWEEN: Final = re.compile(r"[\W_]+")
 
 
 def is_among(numbers: Words, sorted_numbers: Words) -> Flags:
@@ -106,7 +106,7 @@ class IdentifierPart:
     def words(self) -> Iterator[tuple[TextSpans, Sequence[str]]]:
         """Letters and digits of each, case-folded; the originals."""
         yield self.lower.only(_IS_WORD[self.lower.together.codes]), self.plain
-        yield TextSpans.of([_BETWEEN.sub("", uid.casefold()) for uid in self.others]), self.others
+        yield TextSpans.of([BETWEEN.sub("", uid.casefold()) for uid in self.others]), self.others
 
 
 def split_identifiers(ids: Sequence[str]) -> Iterator[IdentifierPart]:

@@ -9,21 +9,19 @@ from typing import Final
 
 import numpy as np
 
-from shoal.model.names import Pseudonyms
+from shoal.model.names import PSEUDONYM_DIGITS, Pseudonyms
 from shoal.runtime.arrays import Flags, Integers, distinct
 from shoal.verification.leaks.digests import FALSE_ALARMS, is_beyond_chance
-from shoal.verification.leaks.forms import Characters, TextSpans, Words, is_among, split_identifiers
+from shoal.verification.leaks.forms import BETWEEN, Characters, TextSpans, Words, is_among, split_identifiers
 
 SHORTEST_MIXED: Final = 6  # letters and digits together
 SHORTEST_NUMBER: Final = 9  # digits alone
 _LETTERS_AND_DIGITS: Final = 16  # smallest alphabet: digests have 16 characters
 _DIGITS: Final = 10
-_DIGITS_OF_PSEUDONYMS: Final = 16
 _LONGEST: Final = 64
 _CHARACTERS_AT_ONCE: Final = 1 << 20
 _WORD: Final = re.compile(r"[^\W_]+(?:[-_.:@+/][^\W_]+)*")
 _NUMBER: Final = re.compile(r"(?<![\d.#])\d+(?![\d]|\.\d)")
-_BETWEEN: Final = re.compile(r"[\W_]+")
 _CODES_OF_DIGITS: Final = (ord("0"), ord("9"))
 _CODES_OF_HEX: Final = (ord("a"), ord("f"))
 
@@ -152,30 +150,27 @@ def _words_in_parts(
         if not subset:
             continue
         shortest = min(search.kind.length for search in subset)
-        if not isinstance(texts, Pseudonyms):
-            for words in _words_of(enumerate(texts), pattern, shortest):
-                yield words, subset
-            continue
-        for words in _words_of(texts.irregular.items(), pattern, shortest):
+        by_place = texts.irregular.items() if isinstance(texts, Pseudonyms) else enumerate(texts)
+        for words in _words_of(by_place, pattern, shortest):
             yield words, subset
-        if any(_may_be_in_pseudonyms(search.kind) for search in subset):
+        if isinstance(texts, Pseudonyms) and any(_may_be_in_pseudonyms(search.kind) for search in subset):
             for words in _regular_pseudonyms(texts):
                 yield words, [search for search in subset if _may_be_in_pseudonyms(search.kind)]
 
 
 def _may_be_in_pseudonyms(kind: IdentifierKind) -> bool:
-    return kind.length <= _DIGITS_OF_PSEUDONYMS and not kind.beyond_hex
+    return kind.length <= PSEUDONYM_DIGITS and not kind.beyond_hex
 
 
 def _regular_pseudonyms(names: Pseudonyms) -> Iterator[_Words]:
-    size = max(1, _CHARACTERS_AT_ONCE // _DIGITS_OF_PSEUDONYMS)
+    size = max(1, _CHARACTERS_AT_ONCE // PSEUDONYM_DIGITS)
     for first in range(0, len(names), size):
         owners = np.arange(first, min(first + size, len(names)))
         if names.irregular:
             owners = owners[~np.isin(owners, list(names.irregular))]
         text = names.numbers[owners].astype(">u8").tobytes().hex()
-        starts = np.arange(len(owners)) * _DIGITS_OF_PSEUDONYMS
-        words = TextSpans(Characters(text), starts, starts + _DIGITS_OF_PSEUDONYMS)
+        starts = np.arange(len(owners)) * PSEUDONYM_DIGITS
+        words = TextSpans(Characters(text), starts, starts + PSEUDONYM_DIGITS)
         yield _Words(words, owners, regular=True)
 
 
@@ -187,7 +182,7 @@ def _words_of(texts: Iterable[tuple[int, str]], pattern: re.Pattern[str], shorte
         for match in pattern.findall(text.casefold()):
             if len(match) < shortest:
                 continue
-            word = match if match.isalnum() else _BETWEEN.sub("", match)
+            word = match if match.isalnum() else BETWEEN.sub("", match)
             if len(word) >= shortest:
                 words.append(word)
                 owners.append(place)

@@ -91,11 +91,7 @@ class Names:
         for n_runs, group in self.distinctive.items():
             for first, last in zip(spans, spans[n_runs - 1 :], strict=False):
                 text_here = folded[first[0] : last[1]]
-                if (
-                    text_here in group
-                    and text_here not in hits
-                    and not _is_part_of_number(folded, first[0], last[1])
-                ):
+                if text_here in group and not _is_part_of_number(folded, first[0], last[1]):
                     hits.add(text_here)
         if self.enclosed:
             hits.update(match[1] for match in _ENCLOSED.finditer(folded) if match[1] in self.enclosed)

@@ -183,18 +183,15 @@ def _manifest_place(path: Path) -> _Place:
     seeds = 0
     for key, value, top in _walk(json.loads(path.read_bytes(), object_pairs_hook=tuple), None):
         known_section = top in _MANIFEST_KEYS
+        is_free = not known_section or top in _PROSE
         if key is not None and key not in _MANIFEST_KEYS:
             seeds += "seed" in key.casefold() and top != "parameters"
-            if not known_section or top in _PROSE:
+            if is_free:
                 alone.add(key)
             if not (top == "parameters" and _PLAIN_WORD.fullmatch(key)):
                 strings.add(key)
         if isinstance(value, str):
-            if (
-                not known_section
-                or top in _PROSE
-                or (top == "parameters" and not _PLAIN_WORD.fullmatch(value))
-            ):
+            if is_free or (top == "parameters" and not _PLAIN_WORD.fullmatch(value)):
                 alone.add(value)
             if not (top in {"method", "claim"} and _PLAIN_WORD.fullmatch(value)):
                 strings.add(value)

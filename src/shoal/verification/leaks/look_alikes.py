@@ -28,9 +28,8 @@ _DRAWN_AS_NOTHING: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164
 # numbers as programs write them: an exponent has a sign, or the number a point (12e3 may be hexadecimal)
 _NUMERAL: Final = re.compile(r"([+-]?)([0-9]+)(?:[.,]([0-9]*))?(?:(?<=[.,0-9])e([+-]?[0-9]{1,3}))?")
 _THOUSANDS: Final = re.compile(r"[+-]?[0-9]{1,3}(,[0-9]{3})+")
-_BYTES: Final = re.compile(
-    r"(?:0x)?[0-9a-f]{2}(?:[-:.]?[0-9a-f]{2}){5,15}"
-)  # a UUID or an address of a network
+# a UUID or an address of a network
+_BYTES: Final = re.compile(r"(?:0x)?[0-9a-f]{2}(?:[-:.]?[0-9a-f]{2}){5,15}")
 _MARKS: Final = re.compile(r"[-:.]")
 _ADDRESS: Final = re.compile(r"(?:mailto|tel|sms|sip|sips|xmpp|acct|urn:uuid):")
 # letters of Greek and Cyrillic that are drawn as the letters of Latin below them
@@ -48,10 +47,7 @@ def look_alikes(original: Population, reading: Reading) -> tuple[list[Finding], 
     """A finding when identifiers look the same, for k people may be fewer; a note if ``reading`` says not."""
     findings, notes = list[Finding](), list[str]()
     for numbers, why in (
-        (
-            _counts_by_appearance(original.ids),
-            "case, by Unicode's normal form or by what cannot be seen",
-        ),
+        (_counts_by_appearance(original.ids), "case, by Unicode's normal form or by what cannot be seen"),
         (
             _counts_by_spelling(original.ids, _DAY if reading.per_day else 0),
             "how programs write one identifier, such as 100 and 100.0",

@@ -23,9 +23,8 @@ _CHECKSUM_BYTES: Final = 8  # CRC-32 twice
 _COMMON: Final = frozenset({"md5", "sha1", "sha256", "sha512"})  # rarer uses of these are made for all
 _COMMON_BLAKE_SIZES: Final = frozenset({8, 16, 20, 32})
 
-_Hash = tuple[
-    int, Any
-]  # bytes of a digest, and an empty hash, copied for each text: half the time of a new one
+# bytes of a digest, and an empty hash, copied for each text: half the time of a new one
+_Hash = tuple[int, Any]
 Codes = npt.NDArray[np.uint8]
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final, Self
 
 import numpy as np
 
-from shoal.model.names import Pseudonyms
+from shoal.model.names import PSEUDONYM, PSEUDONYM_DIGITS, Pseudonyms
 from shoal.model.population import Population
 from shoal.runtime.arrays import Flags, distinct
 from shoal.verification.leaks.digests import Digests, HashSearch, search_hashes
@@ -19,7 +19,6 @@ from shoal.verification.leaks.identifiers import Names
 _DigestsOf = Callable[[Sequence[str]], Digests]
 _DAY_AT_END: Final = re.compile(r"\W*\d{4}-?\d{2}-?\d{2}$")
 _RUN: Final = re.compile(r"[^\W_]+")
-_PSEUDONYM: Final = re.compile(r"[0-9a-f]{16}")
 
 
 class RawIdentifiers:
@@ -105,7 +104,7 @@ def _numbers_of(ids: Sequence[str]) -> Words:
         int(word, 16)
         for part in split_identifiers(ids)
         for words, originals in part.words()
-        for position in np.flatnonzero(words.lengths == 16).tolist()
-        if _PSEUDONYM.fullmatch(word := words.text(position)) and word in originals[position].casefold()
+        for position in np.flatnonzero(words.lengths == PSEUDONYM_DIGITS).tolist()
+        if PSEUDONYM.fullmatch(word := words.text(position)) and word in originals[position].casefold()
     ]
     return distinct(np.array(numbers, dtype=np.uint64))

@@ -164,19 +164,15 @@ def _points_not_accounted(original: Trajectories, release: Release) -> Iterator[
 
 
 def _not_co_located(claim: KDeltaAnonymity, release: Release) -> Iterator[Finding]:
-    points, budget = release.points, [_MOST_LOOKED_AT]
-    by_time: tuple[Integers, Floats] | None = None
+    budget, by_time = [_MOST_LOOKED_AT], np.argsort(release.points.t, kind="stable")
     for group in _records_of_one_time_line(release):
         records, x, y = _places_of_group(release, group)
         for alone, decided in _outside_sets(x, y, claim.k, claim.delta_m, budget):
             name = release.trajectory_ids[int(records[alone])]
             if not decided:
                 yield Finding("not-decided", f"too many records are near to try every set of {claim.k}", name)
-                continue
-            if by_time is None:
-                order = np.argsort(points.t, kind="stable")
-                by_time = order, points.t[order]
-            yield _explain(claim, release, int(records[alone]), *by_time)
+            else:
+                yield _explain(claim, release, int(records[alone]), by_time)
 
 
 def _places_of_group(release: Release, group: Integers) -> tuple[Integers, Floats, Floats]:
@@ -252,17 +248,12 @@ def _has_complete_set(
     return extend(frozenset(neighbors), size) or (False if budget[0] >= 0 else None)
 
 
-def _explain(
-    claim: KDeltaAnonymity, release: Release, record: int, by_time: Integers, time_sorted: Floats
-) -> Finding:
+def _explain(claim: KDeltaAnonymity, release: Release, record: int, by_time: Integers) -> Finding:
     points, k, delta_m = release.points, claim.k, claim.delta_m
     start, end = int(release.offsets[record]), int(release.offsets[record + 1])
     for row in range(start, end):
-        rows = by_time[
-            np.searchsorted(time_sorted, points.t[row], "left") : np.searchsorted(
-                time_sorted, points.t[row], "right"
-            )
-        ]
+        first = np.searchsorted(points.t, points.t[row], sorter=by_time)
+        rows = by_time[first : np.searchsorted(points.t, points.t[row], "right", sorter=by_time)]
         near = rows[np.hypot(points.x[rows] - points.x[row], points.y[rows] - points.y[row]) <= delta_m]
         others = len(set((np.searchsorted(release.offsets, near, side="right") - 1).tolist()) - {record})
         if others < k - 1:

@@ -280,13 +280,8 @@ def _no_comparison(words: str) -> Comparison:
 
 
 def _reorder(draws: Draws, order: Integers) -> Draws:
-    return replace(
-        draws,
-        by_place=draws.by_place[order],
-        by_person=draws.by_person[order],
-        group=draws.group[order],
-        t_s=draws.t_s[order],
-    )
+    columns = ("by_place", "by_person", "group", "t_s")
+    return replace(draws, **{name: getattr(draws, name)[order] for name in columns})
 
 
 def _ordinals(draws: Draws) -> Integers:

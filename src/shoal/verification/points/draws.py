@@ -46,7 +46,7 @@ def read_permutations(
     holder_of = np.full(original.n_samples, -1, dtype=np.int64)
     holder_of[trace.place_from] = np.repeat(subject_of, np.diff(release.offsets))
     draws = []
-    for c, _, all_rows in _sets_by_size(trace):
+    for c, _, all_rows in sets_by_size(trace):
         rows = all_rows[(holder_of[all_rows] >= 0).all(axis=1)]
         gave, got = owner[rows], holder_of[rows]
         by_owner = np.argsort(gave, axis=1)  # places in the set, ordered by trajectory
@@ -70,7 +70,7 @@ def read_choices(original: Trajectories, trace: Trace) -> list[Draws]:
     took = np.full(trace.n_sets, -1, dtype=np.int64)
     took[trace.swap_set[leads]] = trace.place_from[leads]
     draws = []
-    for c, sets, all_rows in _sets_by_size(trace):
+    for c, sets, all_rows in sets_by_size(trace):
         rows, place = all_rows[took[sets] >= 0], took[sets][took[sets] >= 0]
         choice = (rows == place[:, None]).argmax(axis=1)[:, None]
         draws.append(
@@ -90,7 +90,7 @@ def number_clusters(members: Integers) -> Integers:
     return np.unique(members, axis=0, return_inverse=True)[1].ravel()
 
 
-def _sets_by_size(trace: Trace) -> list[tuple[int, Integers, Integers]]:
+def sets_by_size(trace: Trace) -> list[tuple[int, Integers, Integers]]:
     """Each size c, the sets of it, and their rows [n, c]."""
     sizes = np.diff(trace.set_offsets)
     groups = ((c, np.flatnonzero(sizes == c)) for c in np.unique(sizes).tolist())

@@ -182,11 +182,8 @@ def nearest_edges(
                 along = max(0.0, min(1.0, ((x[i] - x0) * (x1 - x0) + (y[i] - y0) * (y1 - y0)) / length))
             square = (x0 + along * (x1 - x0) - x[i]) ** 2 + (y0 + along * (y1 - y0) - y[i]) ** 2
             if square < best or (square == best and (edge[i] < 0 or edge_of_piece[p] < edge[i])):
-                best, edge[i], share[i] = (
-                    square,
-                    edge_of_piece[p],
-                    from_share + along * (to_share - from_share),
-                )
+                best, edge[i] = square, edge_of_piece[p]
+                share[i] = from_share + along * (to_share - from_share)
 
 
 @compiled

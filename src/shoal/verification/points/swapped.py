@@ -18,7 +18,7 @@ from shoal.runtime.arrays import Flags, Integers
 from shoal.runtime.run import Run
 from shoal.units import states
 from shoal.verification.examination import Examination, duplicate_pseudonyms
-from shoal.verification.points.draws import number_clusters
+from shoal.verification.points.draws import number_clusters, sets_by_size
 from shoal.verification.points.records import findings_per_point, malformed_points, plane_mismatch
 from shoal.verification.points.shuffle import judge_fairness
 from shoal.verification.points.street_paths import path_findings
@@ -111,17 +111,8 @@ def _invented_or_doubled(
     claim: Swapped, original: Trajectories, release: Release, *, times_stay: bool
 ) -> Iterator[Finding]:
     points, tell = release.points, partial(findings_per_point, release)
-    raw, released = [original.x, original.y], [points.x, points.y]
-    if (
-        original.lat is not None
-        and original.lon is not None
-        and points.lat is not None
-        and points.lon is not None
-    ):
-        raw, released = [*raw, original.lat, original.lon], [*released, points.lat, points.lon]
-    if not times_stay:
-        raw, released = [original.t, *raw], [points.t, *released]
-    had, published, n = _row_codes(raw, released)
+    released = {name: column for name, column in points.columns().items() if name != "t" or not times_stay}
+    had, published, n = _row_codes([getattr(original, name) for name in released], [*released.values()])
     count_had, count_published = np.bincount(had, minlength=n), np.bincount(published, minlength=n)
     what = "place" if times_stay else "triple"
     yield from tell(
@@ -256,10 +247,8 @@ def _bad_sets(
 
 def _mixed_clusters(trace: Trace, owner: Integers) -> Iterator[Finding]:
     """Their records keep more than 1 / c of their points."""
-    sizes = np.diff(trace.set_offsets)
     clusters, members, n_clusters = [], [], 0
-    for c in np.unique(sizes).tolist():
-        rows = trace.set_rows[trace.set_offsets[:-1][sizes == c][:, None] + np.arange(c)]
+    for c, _, rows in sets_by_size(trace):
         trajectories = np.sort(owner[rows], axis=1)
         number = number_clusters(trajectories)
         clusters.append(np.repeat(n_clusters + number, c))
