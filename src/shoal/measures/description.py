@@ -11,7 +11,7 @@ from shoal.messages import Message, say, say_number
 from shoal.model.argument_checks import require_trajectories
 from shoal.model.clocks import clock_of
 from shoal.model.html_table import html_table
-from shoal.model.projection import WGS84, transform
+from shoal.model.projection import WGS84, transform, transform_bounds
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.argument_types import typed
 from shoal.runtime.arrays import Floats, Integers, Numbers
@@ -21,10 +21,8 @@ TOP_PLACES: Final = 10
 _MAP_COLUMNS: Final = 64
 _MAP_ROWS: Final = 24
 _LETTERS: Final = " .:+*#@"  # from no sample to the most
-_CENTRAL: Final[Mapping[Literal["lower", "higher"], float]] = {
-    "lower": 0.01,
-    "higher": 0.99,
-}  # of the samples
+# of the samples
+_CENTRAL: Final[Mapping[Literal["lower", "higher"], float]] = {"lower": 0.01, "higher": 0.99}
 _LETTER_SHAPE: Final = 2.0  # a letter is about twice as high as wide
 
 
@@ -54,31 +52,11 @@ def area_of(data: Trajectories) -> Area | None:
     """The rectangle; None on an unknown plane."""
     if data.crs is None:
         return None
-    cell_m = data.grid.cell_m if data.grid else 1.0
-    reach = cell_m if data.grid else 0.0
-    x = np.array([data.x.min(), data.x.max()]) * cell_m + [0.0, reach]
-    y = np.array([data.y.min(), data.y.max()]) * cell_m + [0.0, reach]
-    # the sides of a rectangle on the plane bend in degrees: look along them
-    along_x, along_y = np.linspace(x[0], x[1], 33), np.linspace(y[0], y[1], 33)
-    edge_x = np.concatenate([along_x, along_x, np.full(33, x[0]), np.full(33, x[1])])
-    edge_y = np.concatenate([np.full(33, y[0]), np.full(33, y[1]), along_y, along_y])
-    lon, lat = transform(data.crs, WGS84, edge_x, edge_y)
-    sound = np.isfinite(lon) & np.isfinite(lat)
-    if not sound.any():
-        return None
-    lon, lat = lon[sound], lat[sound]
-    middle, _ = transform(data.crs, WGS84, x.mean(keepdims=True), y.mean(keepdims=True))
-    lon -= 360 * np.round((lon - middle) / 360)
-    south, west, north, east = lat.min(), lon.min(), lat.max(), lon.max()
-    for pole in (-90.0, 90.0):
-        at_x, at_y = transform(WGS84, data.crs, np.zeros(1), np.array([pole]))
-        if x[0] <= at_x[0] <= x[1] and y[0] <= at_y[0] <= y[1]:
-            south, west, north, east = min(south, pole), -180.0, max(north, pole), 180.0
-    return Area(south=float(south), west=float(_around(west)), north=float(north), east=float(_around(east)))
-
-
-def _around(lon: float) -> float:
-    return lon + 360 if lon < -180 else lon - 360 if lon > 180 else lon
+    cell_m, reach = (data.grid.cell_m, 1) if data.grid else (1.0, 0)
+    corners = (data.x.min(), data.y.min(), data.x.max() + reach, data.y.max() + reach)
+    bounds = transform_bounds(data.crs, WGS84, *(float(corner) * cell_m for corner in corners))
+    west, south, east, north = bounds
+    return Area(south=south, west=west, north=north, east=east) if np.isfinite(bounds).all() else None
 
 
 def top_places(data: Trajectories, begins: Integers, order: Integers) -> tuple[FrequentPlace, ...]:

@@ -18,9 +18,10 @@ from shoal.runtime.arrays import Flags, Floats
 from shoal.units import percent
 
 if TYPE_CHECKING:
-    from pyproj import Transformer
+    from pyproj import CRS, Transformer
 
 WGS84: Final = "EPSG:4326"
+_ALONG_A_SIDE: Final = 31  # positions between two corners
 # grids and parameters that PROJ reads from files or from the network
 _NAMES_A_FILE: Final = re.compile(r'grids|file[=\["]|init=(?!epsg:\d+$)|proj=pipeline|://')
 
@@ -39,14 +40,26 @@ def transform(from_crs: str, to_crs: str, first: Floats, second: Floats) -> tupl
     return np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
 
 
+def transform_bounds(
+    from_crs: str, to_crs: str, west: float, south: float, east: float, north: float
+) -> tuple[float, float, float, float]:
+    """A rectangle around another one, whose sides bend; in degrees, west > east over the antimeridian."""
+    bounds = west, south, east, north
+    return _transformer(from_crs, to_crs).transform_bounds(*bounds, densify_pts=_ALONG_A_SIDE)
+
+
 def is_geographic(crs: str) -> bool:
     """Whether coordinates are angles; raises InputError for an unknown system."""
+    return bool(_system(crs).is_geographic)
+
+
+def _system(crs: str) -> "CRS":
     from pyproj import CRS
     from pyproj.exceptions import CRSError
 
     _require_no_file(crs)
     try:
-        return bool(CRS.from_user_input(crs).is_geographic)
+        return CRS.from_user_input(crs)
     except CRSError as error:
         raise InputError(
             f"'{crs}' is not a coordinate reference system that pyproj knows; try for example EPSG:2154"
@@ -66,11 +79,11 @@ def lies_far_from_use(crs: str, lon_deg: Floats, lat_deg: Floats, degrees: float
 
 
 def is_plane_in_meters(crs: str) -> bool:
-    """Whether a system counts meters eastward and northward: not westward (EPSG:2048), not at a pole."""
-    from pyproj import CRS
+    """Whether a system counts meters eastward and northward: not westward (EPSG:2048), not at a pole.
 
-    _require_no_file(crs)
-    system = CRS.from_user_input(crs)
+    Raises InputError for an unknown system.
+    """
+    system = _system(crs)
     axes = system.axis_info[:2]
     return (
         bool(system.is_projected)

@@ -11,7 +11,7 @@ import shapely
 from shoal.errors import InputError, MisuseError, requiring_extra
 from shoal.io.columns.cell_positions import read_cells
 from shoal.model.intake import Reading
-from shoal.model.projection import WGS84, equal_area_plane, is_geographic, is_plane_in_meters, transform
+from shoal.model.projection import WGS84, equal_area_plane, is_plane_in_meters, transform, transform_bounds
 from shoal.runtime.arrays import Integers
 from shoal.runtime.files import sha256_of
 from shoal.runtime.gdal import one_driver
@@ -22,7 +22,6 @@ OUTSIDE: Final = -1
 LOCAL: Final = "local"
 MOST_ZONES: Final = 100_000
 _OVERLAP: Final = 1e-3  # share of the smaller of two polygons that may overlap: slivers of digitizing
-_SIDE_POINTS: Final = 65
 _HALF: Final = np.float64(0.5)  # of a meter: the middle of a position
 _NAMES: Final = ("zone", "id", "code", "name")
 
@@ -161,7 +160,7 @@ def grid_zones(side_m: float, area: Area, plane: str | None = None) -> ZoneSet:
     side = int(side_m)
     require_area(area, degrees=plane != LOCAL)
     crs = None if plane == LOCAL else plane or plane_of(area)
-    if crs is not None and (is_geographic(crs) or not is_plane_in_meters(crs)):
+    if crs is not None and not is_plane_in_meters(crs):
         raise MisuseError(f"--plane {crs} counts no meters eastward and northward; try for example EPSG:3035")
     west, south, east, north = area if crs is None else _bounds_on(crs, area)
     x0, y0 = int(np.floor(west)), int(np.floor(south))
@@ -267,16 +266,13 @@ def polygon_zones(path: Path, name_column: str | None = None) -> ZoneSet:
             "Fix geometries"
         )
     _require_apart(path, shapes, names)
-    west, south, east, north = shapely.total_bounds(shapes)
-    side = np.linspace(0, 1, _SIDE_POINTS)
-    lon, lat = transform(about["crs"], WGS84, west + side * (east - west), south + side * (north - south))
     n, crs, digest = len(names), about["crs"], sha256_of(path)
     parts = shapely.get_parts(shapely.union_all(shapes))
     holes = sum(int(shapely.get_num_interior_rings(part)) for part in parts)
     gaps = (f"the zones leave {holes} gaps between them; people there count in no zone",) if holes else ()
     return ZoneSet(
         statement=Zones(kind="polygons", n_zones=n, crs=crs, source=path.name, source_sha256=digest),
-        plane=plane_of((lon.min(), lat.min(), lon.max(), lat.max())),
+        plane=plane_of(transform_bounds(crs, WGS84, *shapely.total_bounds(shapes).tolist())),
         names=names,
         shapes=shapes,
         notes=gaps,
@@ -344,14 +340,10 @@ def require_zones(number: int, where: str = "the area") -> None:
 
 def _bounds_on(crs: str, area: Area) -> Area:
     west, south, east, north = area
-    part = np.linspace(0, 1, _SIDE_POINTS)
-    lon, lat = west + part * (east - west), south + part * (north - south)
-    edge_lon = np.concatenate([lon, lon, np.full_like(lon, west), np.full_like(lon, east)])
-    edge_lat = np.concatenate([np.full_like(lat, south), np.full_like(lat, north), lat, lat])
-    x, y = transform(WGS84, crs, edge_lon, edge_lat)
-    if not (np.isfinite(x).all() and np.isfinite(y).all()):
+    corners = transform(WGS84, crs, np.tile([west, east], 2), np.repeat([south, north], 2))
+    if not np.isfinite(corners).all():
         raise MisuseError(f"--area does not lie on the plane {crs}; choose another --plane")
-    return float(x.min()), float(y.min()), float(x.max()), float(y.max())
+    return transform_bounds(WGS84, crs, *area)
 
 
 def _cell_places(points: Any, plane: str) -> list[tuple[int, int]]:
