@@ -4,13 +4,7 @@ from typing import Final
 
 import numpy as np
 
-from shoal.attacks.downcoding import (
-    WAYS_IN_WORDS,
-    PeopleByClass,
-    Reading,
-    rates_of_reading,
-    read_all,
-)
+from shoal.attacks.downcoding import WAYS_IN_WORDS, PeopleByClass, Reading, rates_of_reading, read_all
 from shoal.attacks.evaluation import Evaluation
 from shoal.attacks.likelihoods import weigh_blurred, weigh_exact
 from shoal.attacks.noisy_reading import read_noisy

@@ -10,14 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from shoal.attacks.downcoding import (
-    SAMPLES,
-    PeopleByClass,
-    Reading,
-    by_time,
-    rates_of_reading,
-    read_all,
-)
+from shoal.attacks.downcoding import SAMPLES, PeopleByClass, Reading, by_time, rates_of_reading, read_all
 from shoal.attacks.evaluation import Evaluation, Victims
 from shoal.attacks.place_lists import known_list
 from shoal.attacks.rate import Error, Rate

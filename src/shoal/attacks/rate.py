@@ -176,14 +176,7 @@ class Rate:
         )
 
     @classmethod
-    def best_of(
-        cls,
-        rules: Sequence[Rule],
-        *,
-        clusters: Integers,
-        parts: int = 2,
-        **facts: Any,
-    ) -> "Rate":
+    def best_of(cls, rules: Sequence[Rule], *, clusters: Integers, parts: int = 2, **facts: Any) -> "Rate":
         """The rate of the best rule, without the luck of having chosen it. facts: as of ``of``.
 
         Clusters of victims are dealt out to parts. Against each part the adversary uses the rule that wins

@@ -69,11 +69,7 @@ def shoal() -> None:
 
 shoal.add_section("Try it", cli_data.demo, cli_data.synthesize)
 shoal.add_section(
-    "Before a release",
-    cli_data.inspect,
-    cli_data.assess,
-    cli_comparison.advise,
-    cli_comparison.compare,
+    "Before a release", cli_data.inspect, cli_data.assess, cli_comparison.advise, cli_comparison.compare
 )
 shoal.add_section(
     "The release", cli_release.anonymize, cli_verify.verify, cli_publish.publish, cli_series.series

@@ -167,14 +167,10 @@ def _use_config(ctx: click.Context, _param: click.Parameter, path: Path | None) 
 
 _INPUT_OPTIONS: Final = (
     _reading(
-        "--id",
-        metavar="COLUMN",
-        help="Column of subject ids. [default: recognized, e.g. uid, user_id, id]",
+        "--id", metavar="COLUMN", help="Column of subject ids. [default: recognized, e.g. uid, user_id, id]"
     ),
     _reading(
-        "--time",
-        metavar="COLUMN",
-        help="Column of times. [default: recognized, e.g. t, datetime, timestamp]",
+        "--time", metavar="COLUMN", help="Column of times. [default: recognized, e.g. t, datetime, timestamp]"
     ),
     _reading("--lat", metavar="COLUMN", help="Column of latitudes, degrees. [default: recognized]"),
     _reading("--lon", metavar="COLUMN", help="Column of longitudes, degrees. [default: recognized]"),

@@ -220,8 +220,7 @@ def _lines_of(published: "Publication") -> list[str]:
         *no_anonymity_lines(claim),
         *(["usefulness: not measured"] if useful is None else useful.lines()),
         strongest_in_words(
-            None if strongest is None else strongest.to_json(),
-            "none was measured; shoal attack plays them",
+            None if strongest is None else strongest.to_json(), "none was measured; shoal attack plays them"
         ),
         *_weaker(published),
         *published.stations,

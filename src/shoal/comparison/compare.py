@@ -168,9 +168,8 @@ def _risk(result: Mapping[str, Any], study: Study, worst: Mapping[str, Any]) -> 
     names = [entry["name"] for entry in on_release]
     if budget.attack not in names:
         raise no_rate(budget.knowledge, budget.attack, names, or_else=STRONGEST)
-    rate_names = rates_alike(
-        budget.knowledge, budget.attack
-    )  # the adversary who wins most with this knowledge
+    rate_names = rates_alike(budget.knowledge, budget.attack)
+    # the adversary who wins most with this knowledge
     most = max((e for e in on_release if e["name"] in rate_names), key=lambda entry: entry["rate"])
     return most["rate"], most["low"], most["high"]
 

@@ -299,10 +299,11 @@ def likely_places(contents: Contents, habit: Floats, rates: Floats) -> Contents:
             goes_on, weight, rate = False, contents.weights[b, contents.sides[c]], rates[b, contents.sides[c]]
             for place in range(contents.places[c], contents.places[c] + contents.runs[c]):
                 likely = habit[place] * weight * rate > _RARE * total
-                if likely and not goes_on:
-                    places[n], runs[n], sides[n] = place, 0, contents.sides[c]
+                if likely and goes_on:
+                    runs[n - 1] += 1
+                elif likely:
+                    places[n], runs[n], sides[n] = place, 1, contents.sides[c]
                     n += 1
-                runs[n - 1] += likely
                 goes_on = likely
         offsets[b + 1] = n
     return Contents(offsets, places[:n].copy(), runs[:n].copy(), sides[:n].copy(), contents.weights)

@@ -26,10 +26,8 @@ def empty_candidates(count: int) -> Candidates:
 def _put(candidates: Candidates, count: int, chunk: int, cost: Any) -> int:
     place = count
     while place > 0 and candidates.cost[place - 1] > cost:
-        candidates.cost[place], candidates.chunk[place] = (
-            candidates.cost[place - 1],
-            candidates.chunk[place - 1],
-        )
+        candidates.cost[place] = candidates.cost[place - 1]
+        candidates.chunk[place] = candidates.chunk[place - 1]
         place -= 1
     candidates.cost[place], candidates.chunk[place] = cost, chunk
     return count + 1

@@ -10,10 +10,8 @@ from shoal.runtime.arrays import Floats, Integers
 
 HomeOrWork = Literal["home", "work"]
 
-HOURS: Final[dict[str, tuple[float, float]]] = {
-    "home": (20.0, 30.0),
-    "work": (9.0, 17.0),
-}  # 30 = 6:00 on the next day
+# 30 = 6:00 on the next day
+HOURS: Final[dict[str, tuple[float, float]]] = {"home": (20.0, 30.0), "work": (9.0, 17.0)}
 
 
 def clock_offsets_s(clock: Clock, boxes: Integers, slot_s: float) -> Floats:

@@ -32,11 +32,8 @@ Penalty = Literal["inverse", "inverse-square", "none"]
 # the power of the percentage of common time that divides a distance: Def. 12, and what Sec. 4.3 leaves open
 PENALTY_POWERS: Final[Mapping[str, int]] = {"inverse": 1, "inverse-square": 2, "none": 0}
 
-_TICKS_PER_S: Final = (
-    1,
-    1_000,
-    1_000_000,
-)  # times are whole seconds, else milliseconds, else rounded to microseconds
+# times are whole seconds, else milliseconds, else rounded to microseconds
+_TICKS_PER_S: Final = (1, 1_000, 1_000_000)
 _ROWS_PER_PART: Final = 64
 
 

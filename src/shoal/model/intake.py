@@ -23,9 +23,8 @@ _FIRST_CLOCK_S: Final = 1e8  # March 1973: readers take smaller numbers for step
 _FILES: Final = {"cells", "places", "sensitive"}
 _OF_ONE_READER: Final = {"ids_as_they_are", "lose_people", "not_after_s"}
 
-OUT_OF_ORDER: Final = say(
-    "row.out_of_order", "rows out of time order"
-)  # how many, the order of the input decides
+# how many, the order of the input decides
+OUT_OF_ORDER: Final = say("row.out_of_order", "rows out of time order")
 # start of the note that local meters were read although columns of degrees exist
 DEGREES_IGNORED: Final = "local meters were read, although columns of degrees lie beside them"
 # how the note begins that no plane around all positions has true distances

@@ -115,10 +115,8 @@ class StreetGraph:
             )
         x, y, shape_x, shape_y = self.x, self.y, self.shape_x, self.shape_y
         if self.crs is not None and crs is not None and self.crs != crs:
-            (x, y), (shape_x, shape_y) = (
-                transform(self.crs, crs, x, y),
-                transform(self.crs, crs, shape_x, shape_y),
-            )
+            x, y = transform(self.crs, crs, x, y)
+            shape_x, shape_y = transform(self.crs, crs, shape_x, shape_y)
         steps = np.zeros(len(shape_x))
         steps[self.pieces + 1] = np.hypot(np.diff(shape_x), np.diff(shape_y))[self.pieces]
         steps = np.cumsum(steps)

@@ -54,7 +54,6 @@ _OWN_NAME: Final = re.compile(
     "|".join(map(re.escape, _FILES)) + r"|data/(part-\d{5}|day=\d{4}-\d{2}-\d{2}/part-0)\.parquet"
 )
 _WRITER: Final = re.compile(r"parquet-cpp-arrow version \d{1,2}\.\d{1,2}\.\d{1,2}(-SNAPSHOT)?")
-_HEAD: Final = 5  # bytes of a well-known binary before its numbers: their order, and the kind of shape
 
 
 def is_export(folder: Path) -> bool:

@@ -69,9 +69,8 @@ def export(release_folder: Path, target: Path, form: str) -> ExportResult:
                 shutil.copyfile(release_folder / name, staging / name)
         files = {str(path.relative_to(staging)): sha256_of(path) for path in files_in(staging)}
         package = package_of(staging, files, form, schema, manifest)
-        (staging / PACKAGE_FILE).write_text(
-            text_of_package(package), encoding="utf-8"
-        )  # last: without it no release
+        # last: without it no release
+        (staging / PACKAGE_FILE).write_text(text_of_package(package), encoding="utf-8")
     return ExportResult(folder=target, form=form, rows=rows, files=files)
 
 

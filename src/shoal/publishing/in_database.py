@@ -9,14 +9,7 @@ import pyarrow as pa
 
 from shoal.errors import InputError, MisuseError
 from shoal.io.formats.mobility_text import texts
-from shoal.io.sources.servers import (
-    GEOMETRY,
-    WGS84_CODE,
-    StoredTable,
-    place_of,
-    read_table,
-    write_table,
-)
+from shoal.io.sources.servers import GEOMETRY, WGS84_CODE, StoredTable, place_of, read_table, write_table
 from shoal.model.release import BOX_COLUMNS
 from shoal.model.verdicts import Finding
 from shoal.publishing.exported import OTHER_DIGEST, compare_rows, release_of_rows

@@ -323,10 +323,7 @@ def _write_delta_log(folder: Path) -> None:
 EXPORTS: Final[Mapping[str, Export]] = {
     "csv": RowsExport(write=_write_csv, read=_read_csv, where="release.csv", mediatype="text/csv"),
     "geojsonl": RowsExport(
-        write=_write_lines,
-        read=_read_lines,
-        where="release.geojsonl",
-        mediatype="application/geo+json-seq",
+        write=_write_lines, read=_read_lines, where="release.geojsonl", mediatype="application/geo+json-seq"
     ),
     "parquet-by-day": RowsExport(
         write=_write_days,
@@ -338,10 +335,7 @@ EXPORTS: Final[Mapping[str, Export]] = {
     ),
     "parquet-parts": Export(where=_DATA, mediatype="application/vnd.apache.parquet"),
     "flatgeobuf": RowsExport(
-        write=write_flatgeobuf,
-        read=read_flatgeobuf,
-        where="release.fgb",
-        mediatype="application/flatgeobuf",
+        write=write_flatgeobuf, read=read_flatgeobuf, where="release.fgb", mediatype="application/flatgeobuf"
     ),
     "delta": RowsExport(
         write=_write_delta,

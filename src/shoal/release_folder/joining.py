@@ -70,9 +70,8 @@ def split_pieces(whole: Path, n_groups: int) -> Iterator[Piece]:
         piece_groups = groups[first : first + n_groups]
         begin, end = starts[first], starts[first + len(piece_groups)]
         moved = [_move_group(group, len(MAGIC) - begin, number) for number, group in enumerate(piece_groups)]
-        fields = dict(footer)
-        fields[_ROWS] = Value(_I64, sum(group.value[_GROUP_ROWS].value for group in piece_groups))
-        fields[_GROUPS] = Value(_LIST, moved, _STRUCT)
+        n_rows = sum(group.value[_GROUP_ROWS].value for group in piece_groups)
+        fields = footer | {_ROWS: Value(_I64, n_rows), _GROUPS: Value(_LIST, moved, _STRUCT)}
         yield Piece(begin, end, file_tail(_encode_footer(fields, {})))
 
 

@@ -37,9 +37,10 @@ _DRAWN_AT_ONCE: Final = 1 << 16  # outlines
 _WIDE_M: Final = 2e6  # sides from here on may go around half of the earth or more
 _ALONG: Final = np.linspace(0.0, 1.0, 33)  # where such a side is looked at
 _BEYOND_ALL_BOUNDS: Final = 2.0**53  # cells or slots; float64 is exact below
+# well-known binary of a polygon with one ring of five corners: 93 bytes
 _POLYGON: Final = np.dtype(
     [("order", "u1"), ("type", "<u4"), ("rings", "<u4"), ("points", "<u4"), ("corners", "<f8", (5, 2))]
-)  # well-known binary of a polygon with one ring of five corners: 93 bytes
+)
 
 
 Bounds = list[list[float]]  # of rectangles, each as west, south, east, north
@@ -252,9 +253,8 @@ def _seconds_or_meters(column: pa.ChunkedArray) -> Floats:
         raise InputError("a coordinate or time of the release is not a number") from error
 
 
-_POINT: Final = np.dtype(
-    [("order", "u1"), ("type", "<u4"), ("place", "<f8", 2)]
-)  # well-known binary of a point: 21 bytes
+# well-known binary of a point: 21 bytes
+_POINT: Final = np.dtype([("order", "u1"), ("type", "<u4"), ("place", "<f8", 2)])
 
 
 def decode_points(table: pa.Table, where: str) -> Points:
@@ -341,9 +341,8 @@ def number_records(names: pa.ChunkedArray) -> tuple[Integers, tuple[str, ...]]:
 
 
 def _ascend(record: Integers, keys: Sequence[Numbers]) -> bool:
-    equal_so_far = np.ones(
-        max(len(record) - 1, 0), dtype=np.bool_
-    )  # rows whose columns so far equal the next
+    # rows whose columns so far equal the next
+    equal_so_far = np.ones(max(len(record) - 1, 0), dtype=np.bool_)
     for column in (record, *reversed(keys)):
         if (equal_so_far & ~(column[1:] >= column[:-1])).any():  # false for NaN, too
             return False

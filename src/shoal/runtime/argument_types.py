@@ -20,12 +20,8 @@ _TESTS: Final[dict[Any, tuple[Callable[[Any], bool], str]]] = {
     Path: (lambda value: isinstance(value, Path), "a path"),
     NoneType: (lambda value: value is None, "None"),
 }
-_CHECKED_LATER: Final = {  # in model/argument_checks.py
-    "Trajectories",
-    "Release",
-    "Linkage",
-    "Randomness",
-}  # by model/argument_checks.py
+# by model/argument_checks.py
+_CHECKED_LATER: Final = {"Trajectories", "Release", "Linkage", "Randomness"}
 
 
 def typed(called: Called) -> Called:

@@ -199,10 +199,8 @@ def start(master: str | None = None) -> "SparkContext":
             ]
         )
     try:
-        if on_this_machine:
-            os.environ.setdefault(
-                "SPARK_LOCAL_IP", "127.0.0.1"
-            )  # its Java part reads this from the environment only
+        if on_this_machine:  # its Java part reads this from the environment only
+            os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         with _uninterrupted():
             gateway = launch_gateway(conf, {"stderr": logs})
             SparkContext._ensure_initialized(gateway=gateway)

@@ -50,9 +50,8 @@ class Extents:
         """Of pairs with counts, each any number of times."""
         beyond = int(time_slots.max(initial=0)) + 1
         if (int(space_cells.max(initial=0)) + 1) * beyond <= np.iinfo(np.int64).max:
-            order = np.argsort(
-                space_cells * beyond + time_slots, kind="stable"
-            )  # quick where runs are in order
+            # quick where runs are in order
+            order = np.argsort(space_cells * beyond + time_slots, kind="stable")
         else:
             order = np.lexsort((time_slots, space_cells))
         space, time = space_cells[order], time_slots[order]

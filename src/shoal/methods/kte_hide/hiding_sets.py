@@ -137,9 +137,8 @@ class _HiderStack:
     version: Integers  # [subjects], equal only for equal hiders so far
     n_versions: int = 1
     pushed: dict[int, _WindowResult] = field(default_factory=dict)  # of the last windows, by number
-    solutions: dict[int, _Solutions] = field(  # reused if pieces and versions repeat
-        default_factory=dict
-    )  # reused when a window is repeated with the same pieces and versions
+    # reused when a window is repeated with the same pieces and versions
+    solutions: dict[int, _Solutions] = field(default_factory=dict)
 
     @classmethod
     def of_nobody(cls, n_subjects: int) -> "_HiderStack":

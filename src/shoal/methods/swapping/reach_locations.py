@@ -293,9 +293,6 @@ def roads_of(streets: StreetGraph) -> Roads:
     order = np.argsort(ends, kind="stable")
     edges = np.tile(np.arange(streets.n_edges), 2)
     offsets = offsets_of(np.bincount(ends, minlength=streets.n_nodes))
-    u, v, across = (
-        np.ascontiguousarray(streets.u),
-        np.ascontiguousarray(streets.v),
-        np.concatenate([streets.v, streets.u])[order],
-    )
+    u, v = np.ascontiguousarray(streets.u), np.ascontiguousarray(streets.v)
+    across = np.concatenate([streets.v, streets.u])[order]
     return Roads(u, v, streets.length_m, offsets, edges[order], across)

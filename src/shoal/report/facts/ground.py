@@ -381,12 +381,7 @@ def towns_in(west_m: float, south_m: float, east_m: float, north_m: float, *, cr
     inside = (town_x >= west_m) & (town_x <= east_m) & (town_y >= south_m) & (town_y <= north_m)
     order = np.flatnonzero(inside)[np.argsort(-people[rows[inside]], kind="stable")[:_MOST]].tolist()
     return [
-        Town(
-            name=names[rows[at]],
-            x_m=float(town_x[at]),
-            y_m=float(town_y[at]),
-            people=int(people[rows[at]]),
-        )
+        Town(name=names[rows[at]], x_m=float(town_x[at]), y_m=float(town_y[at]), people=int(people[rows[at]]))
         for at in order
     ]
 

@@ -451,17 +451,11 @@ Series = Sequence[tuple[str, Values, Values]]
 def _rows_by_x(drawing: Drawing, series: Series) -> tuple[str, list[list[str]]]:
     places = dict.fromkeys(x for _, across, _ in series for x in across if x is not None)
     values = [dict(zip(across, up, strict=True)) for _, across, up in series]
-    rows = [
-        [
-            drawing.x.show(x),
-            *(
-                NO_NUMBER if (y := series_values.get(x)) is None else drawing.y.show(y)
-                for series_values in values
-            ),
-        ]
-        for x in places
-    ]
-    return drawing.x.title, rows
+
+    def shown(y: float | None) -> str:
+        return NO_NUMBER if y is None else drawing.y.show(y)
+
+    return drawing.x.title, [[drawing.x.show(x), *(shown(y_of.get(x)) for y_of in values)] for x in places]
 
 
 def _levels(drawing: Drawing, series: Series) -> tuple[str, list[list[str]]]:
