@@ -102,7 +102,7 @@ def promise_of(rules: Rules, privacy: Privacy, *, unit_of_protection: str = "", 
             raise MisuseError(
                 f"--bound {bound:g} is less than one part in {granularity}; choose a larger one"
             )
-    totals, share = None, 1.0
+    totals, share, rho = None, 1.0, 0.0
     if rules.table != "homes":
         days = 1 if rules.unit == "person-day" else max(len(rules.days), 1)
         larger = max(sensitivity / (usual * granularity), 1.0)  # than usual: so are the totals
@@ -110,10 +110,9 @@ def promise_of(rules: Rules, privacy: Privacy, *, unit_of_protection: str = "", 
         both, share = isqrt(2 * most**2) + 1, 1 - TOTALS_SHARE
         sigma = promises.sigma_for(privacy.epsilon, privacy.delta, both, TOTALS_SHARE)
         totals = Totals(most=most, sensitivity=both, sigma=sigma, before=0, after=0)
+        rho = promises.rho_of(sigma, both)
     sigma = promises.sigma_for(privacy.epsilon, privacy.delta, sensitivity, share)
-    rho = promises.rho_of(sigma, sensitivity) + (
-        0 if totals is None else promises.rho_of(totals.sigma, totals.sensitivity)
-    )
+    rho += promises.rho_of(sigma, sensitivity)
     return Promise(
         epsilon=promises.epsilon_of(rho, privacy.delta),
         delta=privacy.delta,
@@ -191,9 +190,8 @@ def stand_in(n: int, sigma: int, generator: np.random.Generator) -> Integers:
     while len(waiting):
         first, second = generator.geometric(-np.expm1(-1 / scale), (2, len(waiting)))
         drawn = first - second
-        accepted = generator.random(len(waiting)) < np.exp(
-            -((np.abs(drawn) - sigma**2 / scale) ** 2) / (2 * sigma**2)
-        )
+        excess = np.abs(drawn) - sigma**2 / scale
+        accepted = generator.random(len(waiting)) < np.exp(-(excess**2) / (2 * sigma**2))
         noise[waiting[accepted]] = drawn[accepted]
         waiting = waiting[~accepted]
     return noise

@@ -57,8 +57,7 @@ def sequences_of(people: Trajectories, rules: Rules) -> Sequences:
         column[within] for column in (person, people.t, people.x, people.y, local, date)
     )
     unit = person if rules.unit == "person" else person * n_dates + date
-    cut = np.ones(len(t), dtype=np.bool_)
-    cut[1:] = (unit[1:] != unit[:-1]) | (t[1:] - t[:-1] > rules.longest_gap_s)
+    cut = (np.diff(unit, prepend=-1) != 0) | (np.diff(t, prepend=0) > rules.longest_gap_s)
     piece, minute, zone = np.cumsum(cut) - 1, local % DAY_S // 60, rules.zones.locate(x, y)
     return Sequences(unit=unit, piece=piece, t=t, x=x, y=y, date=date, minute=minute, zone=zone)
 
@@ -112,8 +111,7 @@ def _are_anchors(piece: Integers, x: Integers, y: Integers, radius_m: int) -> Fl
 
 
 def _dwell(rows: Sequences, rules: Rules) -> Events:
-    fresh = np.ones(len(rows.t), dtype=np.bool_)
-    fresh[1:] = (rows.zone[1:] != rows.zone[:-1]) | (rows.piece[1:] != rows.piece[:-1])
+    fresh = (np.diff(rows.piece, prepend=-1) != 0) | (np.diff(rows.zone, prepend=OUTSIDE) != 0)
     first = np.flatnonzero(fresh)
     last = np.append(first[1:], len(rows.t)) - 1
     inside = rows.zone[first] >= 0

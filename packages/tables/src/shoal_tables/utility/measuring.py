@@ -76,14 +76,12 @@ def measurements(
     n, what = len(exact), "trips" if manifest.table == "flows" else "counts"
     share = abs(float(published.sum() - exact.sum())) / float(exact.sum()) if filled.any() else float("nan")
     lost = 1 - float(bounded.sum() / exact.sum()) if filled.any() else float("nan")
+    of_shown = f"common part of {what}, of cells that are shown (Sørensen)"
+    of_filled = "rank correlation of cells that are not empty"
     return [
         *rows,
-        Measurement(
-            "common-part", f"common part of {what}, of cells that are shown (Sørensen)", common, "higher", n
-        ),
-        Measurement(
-            "rank-correlation", "rank correlation of cells that are not empty", rank, "higher", n_filled
-        ),
+        Measurement("common-part", of_shown, common, "higher", n),
+        Measurement("rank-correlation", of_filled, rank, "higher", n_filled),
         Measurement("total-error", f"relative error of all {what} together", share, "lower", n),
         Measurement("cut-by-bound", f"{what} that the bound takes away", lost, "lower", n),
         Measurement("covered", "intervals that hold the bounded count, scaled", covered, "higher", n),

@@ -180,9 +180,8 @@ def cell_findings(level: Level, numbers: Sequence[str]) -> Iterator[Finding]:
     """Find cells that are absent, repeated or out of order, and columns that a table must not have."""
     name, table, cells = level.file, level.table, level.cells
     words = "zones, hours and days are public, and empty cells are cells"
-    wrong_rows = Finding("cells-differ", f"{name} has not one row for each cell; {words}")
-    if not cells.n:
-        yield wrong_rows
+    if not cells.n or table.num_rows != cells.n:
+        yield Finding("cells-differ", f"{name} has not one row for each cell; {words}")
         return
     expected = [*cells.keys, *numbers]
     if table.column_names != expected:
@@ -192,9 +191,6 @@ def cell_findings(level: Level, numbers: Sequence[str]) -> Iterator[Finding]:
         yield Finding("columns-differ", f"{name} {words}")
         if absent:
             return
-    if table.num_rows != cells.n:
-        yield wrong_rows
-        return
     for column in cells.keys:
         texts = np.array(table[column].cast(pa.string()).to_pylist(), dtype=object)
         if not np.array_equal(texts, cells.texts(column)):
@@ -211,11 +207,8 @@ def published_integers(levels: Sequence[Level], granularity: int) -> tuple[Integ
         return np.zeros(len(counts), dtype=np.int64), [Finding("no-number", f"{bad:,} counts are no numbers")]
     integers = np.rint(counts * granularity)
     off = np.abs(integers / granularity - counts) > 1e-12 * np.maximum(np.abs(counts), 1)
-    findings = []
-    if off.any():
-        words = f"{int(off.sum()):,} counts are no multiples of 1/{granularity}, as noise in whole units is"
-        findings.append(Finding("count-between-units", words))
-    return integers.astype(np.int64), findings
+    words = f"{int(off.sum()):,} counts are no multiples of 1/{granularity}, as noise in whole units is"
+    return integers.astype(np.int64), [Finding("count-between-units", words)] if off.any() else []
 
 
 def column_findings(

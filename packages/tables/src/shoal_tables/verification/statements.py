@@ -79,6 +79,7 @@ def guessing_share(epsilon: float, delta: float) -> float:
 
 Statement = tuple[Any, FindingKind, str]  # whether it is wrong, the kind of its finding, and the words
 _FINEST: Final = 1 << 30
+_OF_ALL_ZONES: Final = {"kind", "n_zones", "crs", "weights", "nested"}
 _OF_ZONES: Final = {
     "grid": {"side_m", "x0", "y0", "columns", "rows"},
     "h3": {"resolution"},
@@ -117,9 +118,7 @@ def _of_counting(manifest: TableManifest) -> Iterator[Statement]:
     words = "the days of the cells are not those of the dates of the period"
     yield manifest.table != "homes" and not only_workdays and stated != expected, "days-differ", words
     hours = sorted(manifest.hours)
-    overlap = any(begin >= end for begin, end in hours) or any(
-        one[1] > two[0] for one, two in pairwise(hours)
-    )
+    overlap = any(begin >= end for begin, end in hours) or any(a[1] > b[0] for a, b in pairwise(hours))
     yield overlap, "hours-overlap", "hours overlap or end before they begin; a person would count twice"
     yield "hour" in manifest.columns and not hours, "hours-overlap", "the table has no hours"
     granularity = manifest.promise.granularity
@@ -160,9 +159,7 @@ def _of_sources(manifest: TableManifest) -> Iterator[Statement]:
     yield source in _OF_TRIPS and not _is_of_one_trip(manifest), "bound-differs", words
     words = "zones and samples are not both on the earth or both in local meters"
     yield (manifest.plane is None) != (manifest.zones.crs is None), "zones-differ", words
-    stated = manifest.zones.model_dump(
-        exclude={"kind", "n_zones", "crs", "weights", "nested"}, exclude_none=True
-    )
+    stated = manifest.zones.model_dump(exclude=_OF_ALL_ZONES, exclude_none=True)
     words = f"zones of the kind {manifest.zones.kind} state something else"
     yield stated.keys() != _OF_ZONES[manifest.zones.kind], "zones-differ", words
     trips, homes, flows = manifest.trips, manifest.table == "homes", manifest.table == "flows"
@@ -216,9 +213,8 @@ def ledger_findings(path: Path, manifest: TableManifest) -> Iterator[Finding]:
     elif not stated.items() <= paid[0].items() or paid[0]["rho"] < _cost(manifest, unit) * (1 - 1e-9):
         yield Finding("ledger-differs", "the ledger's entry paid for another draw, noise, unit or bound")
     if any(row["rho"] < rho_of(row["sensitivity"], row["sigma"]) * (1 - 1e-9) for row in costs):
-        yield Finding(
-            "ledger-differs", "an entry of the ledger costs less than its own sigma and sensitivity"
-        )
+        words = "an entry of the ledger costs less than its own sigma and sensitivity"
+        yield Finding("ledger-differs", words)
     total = sum(row["rho"] for row in costs)
     epsilon = epsilon_of(total, delta) if total else 0.0
     if epsilon > budget * (1 + 1e-6):

@@ -271,9 +271,9 @@ def _from_omx(path: Path, manifest: TableManifest) -> pa.Table:
             raise ValueError("other matrices")
         if not np.array_equal(file["lookup/zone"][:], np.arange(1, n + 1)):
             raise ValueError("other zones")
-        columns: dict[str, Any] = {}
+        apart, columns = ~np.eye(n, dtype=bool), dict[str, Any]()
         for name in terms.NUMBERS:
-            matrices = [_matrix(data, f"{name} {one}", n)[~np.eye(n, dtype=bool)] for one in slices]
+            matrices = [_matrix(data, f"{name} {one}", n)[apart] for one in slices]
             columns[name] = np.stack(matrices, axis=1).ravel()
     cells = cells_of(manifest, zones, len(columns["count"]))
     if not cells.keys:
@@ -299,11 +299,9 @@ def _from_geopackage(path: Path, manifest: TableManifest) -> pa.Table:
         _, _, shapes, (names,) = pyogrio.raw.read(place, layer="zones")
         layers = sorted(pyogrio.list_layers(place)[:, 0].tolist())
     zones = parquet.ParquetFile(path.parent / "zones.parquet").read()
-    if layers != ["table", "zones"] or names.tolist() != zones["zone"].to_pylist():
-        raise ValueError("other layers or zones")
+    if layers != ["table", "zones"] or table.column_names != list(column_types(manifest)):
+        raise ValueError("other layers or columns")
     drawn, stated = shapely.from_wkb(shapes), shapely.from_wkb(zones["geometry"].to_pylist())
-    if not shapely.equals_exact(drawn, stated).all():
-        raise ValueError("other shapes")
-    if table.column_names != list(column_types(manifest)):
-        raise ValueError("other columns")
+    if names.tolist() != zones["zone"].to_pylist() or not shapely.equals_exact(drawn, stated).all():
+        raise ValueError("other zones")
     return table
