@@ -410,11 +410,7 @@ def describe(trajectories: Trajectories) -> Description:
         people_lost=intake.people_lost,
         rows_dropped=dict(intake.dropped),
         rows_repaired=dict(intake.repaired),
-        notes=(
-            *intake.notes,
-            *_note_outlying(trajectories, cell_m),
-            *note_attendance(trajectories),
-        ),
+        notes=(*intake.notes, *_note_outlying(trajectories, cell_m), *note_attendance(trajectories)),
         map_letter_m=letter * cell_m,
         map_bounds_m=(west, south, east, north),
         samples_by_hour=tuple(np.bincount(clock.hours(t * slot_s), minlength=24).tolist()),
