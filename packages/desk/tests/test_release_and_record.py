@@ -16,9 +16,11 @@ import pytest
 
 from command_line import Shoal
 from desk_visits import Visitor
+from shoal.attacks.table import ATTACKS
 from shoal.cli.release import anonymize
 from shoal.errors import InputError
 from shoal.io import read
+from shoal.model.claims import KDeltaAnonymity, TrajectoryPrivacy
 from shoal.model.trajectories import digest_of_data
 from shoal.release_folder.manifest import SeriesJson, read_manifest
 from shoal.runtime.files import sha256_of
@@ -112,6 +114,7 @@ def test_recipients_count_the_adversaries_that_were_played(work: Work) -> None:
     rates = work.result(work.release, 2)["attacks"]
     (one,) = risks_of({"public": ("points:4", "downcoding", "insider", "triples:4")}, rates, "boxes")
     assert (one.played, one.adversaries, one.of_other_kind) == (2, 4, 1)
+    assert (one.missing, one.missing_names, one.no_victims) == (("insider",), False, 0)
 
 
 NAMED: dict[str, Any] = {
@@ -137,6 +140,84 @@ def test_a_threshold_on_naming_judges_naming_alone() -> None:
     (alone,) = risks_of({"public": ("points:4", "downcoding")}, [corners], "boxes")
     assert (alone.strongest, alone.judged, alone.is_above) == (corners, None, False)
     assert judged(0.05, 1 / 11)["public"] == (1 / 11, False)
+
+
+@pytest.mark.parametrize(
+    ("rate", "others", "met_nobody", "verdict"),
+    [
+        (0.05, ("insider",), (), "kept"),
+        (0.05, ("points:10",), (), "missing"),
+        (0.05, ("points:10",), ("points:10",), "kept"),
+        (0.25, ("points:10",), (), "exceeded"),
+    ],
+)
+def test_nothing_is_kept_while_an_attack_on_names_is_missing(
+    rate: float, others: tuple[str, ...], met_nobody: tuple[str, ...], verdict: str
+) -> None:
+    recipients = {"inside": ("points:4", "cluster", *others)}
+    rates = [NAMED | {"rate": rate, "worst": 0.3}]
+    (one,) = risks_of(recipients, rates, "boxes", no_victims=met_nobody)
+    assert (one.verdict, one.of_other_kind, one.no_victims) == (verdict, 1, len(met_nobody))
+    assert one.missing == tuple(text for text in others if text not in met_nobody)
+
+
+def test_attacks_without_knowledge_are_those_of_every_recipient() -> None:
+    for recipient in RECIPIENTS.values():
+        rows = [ATTACKS[text.partition(":")[0]] for text in recipient.knowledge]
+        assert set(recipient.knowledge) <= {text for row in rows for text in row.texts(row.default)}
+
+
+def test_adversaries_of_another_claim_are_not_missing() -> None:
+    recipients = {"public": ("points:4", "cluster")}
+    rates = [NAMED | {"rate": 0.01, "worst": 0.02}]
+    for claim, others in ((KDeltaAnonymity, 1), (TrajectoryPrivacy, 0)):
+        (one,) = risks_of(recipients, rates, "points", claim=claim)
+        assert (one.of_other_kind, len(one.missing)) == (others, 1 - others)
+
+
+def decided(html: str) -> list[str]:
+    """What the first screen says of each recipient."""
+    decides = html[html.index("What decides") : html.index('id="strongest"')]
+    lines = re.findall(r"<li>(.*?)</li>", decides, re.DOTALL)
+    return [" ".join(re.sub("<[^>]+>", "", line).split()) for line in lines]
+
+
+def test_the_record_says_which_attacks_its_file_lacks(
+    released: Visitor, work: Work, shoal: Shoal, tmp_path: Path
+) -> None:
+    assert work.record is not None
+    arguments = work.record.plan.commands[0].arguments()
+    found = json.loads(Path(arguments[arguments.index("--attacks") + 1]).read_text())
+
+    def record(name: str, document: Any, *recipients: str) -> tuple[int, str, str]:
+        attacks, page = tmp_path / f"{name}.json", tmp_path / f"{name}.html"
+        attacks.write_text(json.dumps(document))
+        words = arguments[:-1]
+        words[words.index("--attacks") + 1] = str(attacks)
+        at = words.index("--recipient")
+        words[at : at + 2] = [word for one in recipients for word in ("--recipient", one)]
+        taken = shoal(*words, str(page))
+        return taken.code, taken.err, page.read_text() if taken.code == 0 else ""
+
+    ten = "processor=points:4,points:10,downcoding"
+    forged = found | {"notes": [*found["notes"], "points:10 was not played against raw, release: nobody has"]}
+    for name, document in (("thin", found), ("forged", forged)):
+        code, err, html = record(name, document, ten)
+        assert code == 0, err
+        (line,) = decided(html)
+        assert line.endswith("not judged, as the file of attacks lacks points:10"), line
+        assert "2 of 3 adversaries were played; 1 not in the file of attacks" in " ".join(html.split())
+        assert "--knowledge points:10" in html
+        assert ("know enough of" in html, ">kept<" in html) == (False, False)
+    nobody = "period:900d"
+    noted = found | {"notes": [*found["notes"], f"{nobody} was not played against raw, release: nobody has"]}
+    code, err, html = record("noted", noted, f"processor=points:4,{nobody}")
+    assert code == 0, err
+    assert decided(html)[0].endswith(": kept")
+    assert "1 met nobody whom they know enough of" in html
+    thinned = [one for one in found["attacks"] if (one["name"], one["target"]) != ("linkage", "release")]
+    code, err, _ = record("thinned", found | {"attacks": thinned}, "research=points:4")
+    assert (code, "leaves out linkage of points:4" in err) == (2, True), err
 
 
 @pytest.mark.parametrize(
@@ -177,9 +258,10 @@ def test_the_page_says_first_what_decides(
     assert "(attribution)" in html[html.index('id="attacks"') :]
     decides = html.index("What decides")
     assert 0 < decides < html.index('id="strongest"') < html.index('id="verdict"')
-    lines = re.findall(r"<li>(.*?)</li>", html[decides : html.index('id="strongest"')], re.DOTALL)
-    said = [" ".join(re.sub("<[^>]+>", "", line).split()) for line in lines]
-    assert said[-1] == "The public: 25 % (maximum); at most 9 % (1 in 11): exceeded"
+    said = decided(html)
+    assert (
+        said[-1] == "The public: 25 % (maximum); at most 9 % (1 in 11): exceeded"
+    )  # though some are missing
     assert re.fullmatch(r"A research partner: [\d.]+ % \(average\); at most 20 % \(1 in 5\): \w+", said[0])
 
 

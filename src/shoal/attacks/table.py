@@ -38,7 +38,7 @@ _ROWS: Final = (
         wins={"unicity": _ALONE},
         evaluate=attack_points,
         parameters=(count(10),),
-        default=("1", "2", "4"),
+        default=("1", "2", "4", "10"),
         record=("4",),
         joins_releases=True,
     ),

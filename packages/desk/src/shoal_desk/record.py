@@ -6,7 +6,7 @@ A digest of raw data confirms a guess of the data: this page stays with the publ
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -17,7 +17,7 @@ from typing import Any, Final
 from shoal.attacks import AttackScope, Rate, attack
 from shoal.attacks.attacking import NO_CONTROL
 from shoal.attacks.knowledge import parse_knowledge
-from shoal.errors import InputError, OutputError
+from shoal.errors import InputError, MisuseError, OutputError
 from shoal.messages import messages_in, restore_messages
 from shoal.model.claims import GENERAL_LIMITS
 from shoal.model.release import Linkage, Release
@@ -68,9 +68,9 @@ _RATE: Final[dict[str, type | tuple[type, ...]]] = {
     "attacker": str,
     "asked": str,
 }
-
-
 _DIGEST: Final = re.compile("[0-9a-f]{64}")
+_UNPLAYED: Final = re.compile(r"(\S+) was not played against [^:]*\brelease\b")  # a note of `shoal attack`
+_AGAIN: Final = "run shoal attack --json again"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,7 +166,8 @@ def sign_off(
     original = read_raw_of(raw, folder, run, **overrides)
     release, linkage = read_release(folder), read_linkage(linkage_file)
     verdict = verify_folder(original, folder, linkage, run=run)
-    attacks = replayed(attacks, original, release, linkage, run)
+    wanted = {text for texts in options.recipients.values() for text in texts}
+    attacks = replayed(attacks, original, release, linkage, run, wanted)
     facts = Facts(original, release, linkage, run=run)
     useful = usefulness_of(facts) if verdict.holds else None
     file = Path(raw)
@@ -231,7 +232,13 @@ def record_page(
     words = Words(options.language)
     messages = [NO_CONTROL, *messages_in([original.intake.unit_of_protection, original.intake.dropped])]
     rates = strongest_first(attacks["attacks"], release.kind)
-    risks = risks_of(options.recipients, attacks["attacks"], release.kind)
+    risks = risks_of(
+        options.recipients,
+        attacks["attacks"],
+        release.kind,
+        claim=type(release.claim),
+        no_victims=attacks["no_victims"],
+    )
     stations = station_cautions(facts, next(reader, None))
     useless, above = usefulness is not None and not usefulness.is_useful, any(one.is_above for one in risks)
     return render(
@@ -316,7 +323,7 @@ def read_attacks(file: Path, released: str) -> dict[str, Any]:
         raise InputError(f"cannot read {file}: {error.strerror}") from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError(f"{file} is not what `shoal attack --json` prints") from error
-    if not sound or not isinstance(notes, list):
+    if not sound or not isinstance(notes, list) or not all(isinstance(note, str) for note in notes):
         raise InputError(f"{file} is not what `shoal attack --json` prints")
     command = document.get("command")
     if not isinstance(command, dict) or type(command.get("seed")) is not int or command["seed"] < 0:
@@ -329,27 +336,49 @@ def read_attacks(file: Path, released: str) -> dict[str, Any]:
 
 
 def replayed(
-    attacks: Mapping[str, Any], original: Trajectories, release: Release, linkage: Linkage, run: Run
+    attacks: Mapping[str, Any],
+    original: Trajectories,
+    release: Release,
+    linkage: Linkage,
+    run: Run,
+    wanted: Collection[str] = (),
 ) -> dict[str, Any]:
     """The attacks, each played again on ten victims, with the greater of both maxima.
 
-    Raise InputError where a stated rate cannot be true.
+    no_victims: those wanted that met nobody whom they know enough of, then and now. Raise InputError where a
+    stated rate cannot be true, or a rate is left out.
     """
     greatest = {_key_of(rate): rate["worst"] for rate in attacks["attacks"]}
-    asked = {rate["asked"] for rate in attacks["attacks"]}
-    for knowledge in sorted(asked - {"series"}):  # needs the earlier release
-        rng = Randomness.for_research(attacks["command"]["seed"])
-        scope = AttackScope(targets=("raw", "release"))
-        played = attack(
-            original, release, linkage, knowledge=[knowledge], rng=rng, tries=_REPLAYED, scope=scope, run=run
-        )
+    asked = {rate["asked"] for rate in attacks["attacks"] if rate["target"] != "control"}
+    met_nobody = {note[1] for note in map(_UNPLAYED.match, attacks["notes"]) if note} & set(wanted)
+    no_victims = []
+    for knowledge in sorted((asked | met_nobody) - {"series"}):  # needs the earlier release
+        try:
+            played = attack(
+                original,
+                release,
+                linkage,
+                knowledge=[knowledge],
+                rng=Randomness.for_research(attacks["command"]["seed"]),
+                tries=_REPLAYED,
+                scope=AttackScope(targets=("raw", "release")),
+                run=run,
+            )
+        except MisuseError:
+            if knowledge not in met_nobody:
+                raise
+            no_victims.append(knowledge)
+            continue
         for rate in played.rates:
             key = (rate.name, rate.asked, rate.target)
+            if rate.target == "release" and knowledge in asked and key not in greatest:
+                raise InputError(f"the file of attacks leaves out {rate.name} of {knowledge}; {_AGAIN}")
             for stated in attacks["attacks"]:
                 if _key_of(stated) == key:
                     _require_possible(stated, rate)
                     greatest[key] = max(greatest[key], rate.worst or 0.0)
-    return {**attacks, "attacks": [{**rate, "worst": greatest[_key_of(rate)]} for rate in attacks["attacks"]]}
+    rates = [{**rate, "worst": greatest[_key_of(rate)]} for rate in attacks["attacks"]]
+    return {**attacks, "attacks": rates, "no_victims": no_victims}
 
 
 def _key_of(rate: Mapping[str, Any]) -> tuple[str, str, str]:
@@ -364,7 +393,7 @@ def _require_possible(stated: Mapping[str, Any], played: Rate) -> None:
         if chance < _FALSE_ALARMS:
             raise InputError(
                 f"the attack {stated['asked']} wins {played.successes:g} of {played.tries} victims of this "
-                f"release; the file of attacks says {percent(stated['rate'])}; run shoal attack --json again"
+                f"release; the file of attacks says {percent(stated['rate'])}; {_AGAIN}"
             )
 
 

@@ -1,14 +1,14 @@
 """Results of attacks: the strongest first, and by recipient."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from shoal.attacks.knowledge import is_to_the_point
 from shoal.attacks.knowledge import strongest_first as attacks_by_strength
 from shoal.attacks.table import ATTACKS
-from shoal.model.claims import PayloadKind
-from shoal_desk.recipients import BANDS, RECIPIENTS, Recipient, on_payload
+from shoal.model.claims import Claim, PayloadKind
+from shoal_desk.recipients import BANDS, RECIPIENTS, Recipient
 
 AttackRate = Mapping[str, Any]  # one entry of `shoal attack --json`
 
@@ -43,7 +43,13 @@ class RecipientRisk:
     adversaries, played
         The number of its adversaries, and of those that were played.
     of_other_kind
-        Adversaries of the other kind of release, boxes or points; the rest found no one to attack.
+        Adversaries of other releases: of boxes or points, or with another claim.
+    no_victims
+        The number of those who know enough of nobody.
+    missing
+        The knowledge of those that were not played at all.
+    missing_names
+        Whether one of them names records.
     strongest, raw
         The strongest attack, and its rate on raw data; None without one.
     naming
@@ -55,6 +61,9 @@ class RecipientRisk:
     adversaries: int
     played: int
     of_other_kind: int
+    no_victims: int
+    missing: tuple[str, ...]
+    missing_names: bool
     strongest: AttackRate | None
     raw: float | None
     naming: Mapping[str, float] | None
@@ -75,23 +84,43 @@ class RecipientRisk:
         most = next(most for most, band in BANDS if band == self.recipient.threshold)
         return self.judged is not None and self.judged > most + _ROUNDING
 
+    @property
+    def verdict(self) -> Literal["exceeded", "missing", "no_naming", "kept"]:
+        """More attacks only raise a figure: with some missing it is above the threshold, or not judged."""
+        if self.is_above:
+            return "exceeded"
+        if self.missing_names:
+            return "missing"
+        return "no_naming" if self.naming is None else "kept"
+
 
 def risks_of(
-    recipients: Mapping[str, Sequence[str]], attacks: Sequence[AttackRate], kind: PayloadKind
+    recipients: Mapping[str, Sequence[str]],
+    attacks: Sequence[AttackRate],
+    kind: PayloadKind,
+    *,
+    claim: type[Claim] | None = None,
+    no_victims: Collection[str] = (),
 ) -> list[RecipientRisk]:
-    """By the knowledge of adversaries."""
+    """By the knowledge of adversaries. no_victims: of those who know enough of nobody."""
     raw_rates = {(one["name"], one["asked"]): one["rate"] for one in attacks if one["target"] == "raw"}
     rows = []
     for name, texts in recipients.items():
         rates = [attack for attack in strongest_first(attacks, kind) if attack["asked"] in texts]
         strongest = rates[0] if rates else None
+        played = {attack["asked"] for attack in rates}
+        suited = [text for text in texts if text in played or _suits(text, kind, claim)]
+        missing = tuple(text for text in suited if text not in played and text not in no_victims)
         naming = [one for one in rates if question_of(one) == "link" and is_to_the_point(one["name"], kind)]
         rows.append(
             RecipientRisk(
                 name=name,
                 adversaries=len(texts),
-                played=len({attack["asked"] for attack in rates}),
-                of_other_kind=len(texts) - len(on_payload(texts, kind)),
+                played=len(played),
+                of_other_kind=len(texts) - len(suited),
+                no_victims=len(suited) - len(played) - len(missing),
+                missing=missing,
+                missing_names=any(_names(text, kind) for text in missing),
                 strongest=strongest,
                 raw=None if strongest is None else raw_rates.get((strongest["name"], strongest["asked"])),
                 naming={
@@ -103,3 +132,13 @@ def risks_of(
             )
         )
     return rows
+
+
+def _suits(text: str, kind: PayloadKind, claim: type[Claim] | None) -> bool:
+    row = ATTACKS[text.partition(":")[0]]
+    return kind in row.payloads and (claim is None or row.claims is None or claim in row.claims)
+
+
+def _names(text: str, kind: PayloadKind) -> bool:
+    answers = ATTACKS[text.partition(":")[0]].answers
+    return any(question == "link" and is_to_the_point(rate, kind) for rate, question in answers.items())
