@@ -250,7 +250,8 @@ def test_the_page_says_first_what_decides(
     page, statement = tmp_path / "public.html", tmp_path / "statement.toml"
     statement.write_text("earlier_releases = []")
     arguments[arguments.index("--statement") + 1] = str(statement)
-    assert shoal(*arguments[:-1], str(page), "--recipient", "public").code == 0
+    printed = shoal(*arguments[:-1], str(page), "--recipient", "public")
+    assert printed.code == 0
     html = page.read_text()
     assert "The publisher states that none is known." in html
     assert "If there is one" not in html
@@ -259,6 +260,7 @@ def test_the_page_says_first_what_decides(
     decides = html.index("What decides")
     assert 0 < decides < html.index('id="strongest"') < html.index('id="verdict"')
     said = decided(html)
+    assert set(said) <= set(printed.out.splitlines())
     assert (
         said[-1] == "The public: 25 % (maximum); at most 9 % (1 in 11): exceeded"
     )  # though some are missing
@@ -355,6 +357,9 @@ def test_the_record_is_a_command_like_every_other(
     assert done.code == 0
     document = json.loads(done.out)
     assert document["holds"] is True
+    (judged_here,) = document["recipients"].values()
+    assert (judged_here["judged_by"], judged_here["at_most"], judged_here["missing"]) == ("average", 0.2, [])
+    assert judged_here["verdict"] == ("exceeded" if judged_here["rate"] > 0.2 else "kept")
     assert document["usefulness"]["uses"]["routes"]["answer"] == "no"
     assert (
         "À signer" in (tmp_path / "registre.html").read_text()

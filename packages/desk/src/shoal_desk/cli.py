@@ -124,6 +124,7 @@ def record(
     from shoal.report.words.attacks import strongest_in_words
     from shoal.runtime.run import Run
     from shoal_desk.record import sign_off
+    from shoal_desk.words import ENGLISH, Words
 
     printing, content = OutputOptions.take(options), _take_record_options(options)
     with Bars(quiet=printing.quiet) as bars:
@@ -142,6 +143,7 @@ def record(
         *([] if content.pdf is None else [f"PDF: {content.pdf}"]),
         f"the claim {'holds' if signed.holds else 'DOES NOT HOLD'}",
         *([] if signed.usefulness is None else [*signed.usefulness.cautions, signed.usefulness.lines()[0]]),
+        *(one.line(Words(ENGLISH)) for one in signed.risks),
         strongest_in_words(signed.strongest, "no attack was played"),
         f"SHA-256 of the release: {signed.release_sha256}",
         f"SHA-256 of the data as read: {signed.data_sha256}",

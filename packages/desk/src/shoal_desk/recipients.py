@@ -53,6 +53,11 @@ class Recipient:
     threshold: str
     judged_by: Literal["maximum", "average"] = "average"
 
+    @property
+    def at_most(self) -> float:
+        """The threshold as a share."""
+        return next(most for most, band in BANDS if band == self.threshold)
+
 
 _ROWS: Final = (
     Recipient(name="public", knowledge=(*_OUTSIDE, *_OF_MEMBERS), threshold="public", judged_by="maximum"),

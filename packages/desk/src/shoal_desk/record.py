@@ -48,7 +48,7 @@ from shoal_desk.maps import density_map
 from shoal_desk.pages import render
 from shoal_desk.pdf import pdf_of, require_printing
 from shoal_desk.recipients import BANDS, RECIPIENTS
-from shoal_desk.risk import risks_of, strongest_first
+from shoal_desk.risk import RecipientRisk, risks_of, strongest_first
 from shoal_desk.words import Words
 
 _REPLAYED: Final = 10  # victims of each attack
@@ -75,7 +75,7 @@ _AGAIN: Final = "run shoal attack --json again"
 
 @dataclass(frozen=True, kw_only=True)
 class SignedRecord:
-    """A record's place, both verdicts, and what it names.
+    """A record's place, its verdicts, and what it names.
 
     usefulness: None where the claim does not hold. strongest: as in `shoal attack --json`. data_file_sha256:
     None unless the data is one file. data_sha256: of the samples as read.
@@ -86,18 +86,21 @@ class SignedRecord:
     holds: bool
     usefulness: Usefulness | None
     strongest: Mapping[str, Any] | None
+    risks: Sequence[RecipientRisk]
     data_file_sha256: str | None
     data_sha256: str
     release_sha256: str
 
     def to_json(self) -> dict[str, Any]:
         """The document of ``--json``."""
-        attack = self.strongest
+        attack, fields = self.strongest, vars(self) | {}
+        del fields["risks"]
         return {
-            **vars(self),
+            **fields,
             "record": str(self.record),
             "pdf": None if self.pdf is None else str(self.pdf),
             "usefulness": self.usefulness and self.usefulness.to_json(),
+            "recipients": {one.name: one.to_json() for one in self.risks},
             "strongest": None if attack is None else attack["name"],
             "strongest_rate": None if attack is None else attack["rate"],
         }
@@ -178,6 +181,13 @@ def sign_off(
         "manifest": sha256_of(folder / MANIFEST_FILE),
         "report": sha256_of(folder / REPORT_FILE) if (folder / REPORT_FILE).is_file() else None,
     }
+    risks = risks_of(
+        options.recipients,
+        attacks["attacks"],
+        release.kind,
+        claim=type(release.claim),
+        no_victims=attacks["no_victims"],
+    )
     html = record_page(
         folder=folder,
         data=file.name if file.exists() else None,
@@ -185,6 +195,7 @@ def sign_off(
         verdict=verdict,
         usefulness=useful,
         attacks=attacks,
+        risks=risks,
         digests=digests,
         options=options,
     )
@@ -199,6 +210,7 @@ def sign_off(
         holds=verdict.holds,
         usefulness=useful,
         strongest=rates[0] if rates else None,
+        risks=risks,
         data_file_sha256=digests["data_file"],
         data_sha256=str(digests["data"]),
         release_sha256=released,
@@ -222,6 +234,7 @@ def record_page(
     verdict: Verdict,
     usefulness: Usefulness | None,
     attacks: Mapping[str, Any],
+    risks: Sequence[RecipientRisk],
     digests: Mapping[str, str | None],
     options: RecordOptions,
 ) -> str:
@@ -232,13 +245,6 @@ def record_page(
     words = Words(options.language)
     messages = [NO_CONTROL, *messages_in([original.intake.unit_of_protection, original.intake.dropped])]
     rates = strongest_first(attacks["attacks"], release.kind)
-    risks = risks_of(
-        options.recipients,
-        attacks["attacks"],
-        release.kind,
-        claim=type(release.claim),
-        no_victims=attacks["no_victims"],
-    )
     stations = station_cautions(facts, next(reader, None))
     useless, above = usefulness is not None and not usefulness.is_useful, any(one.is_above for one in risks)
     return render(

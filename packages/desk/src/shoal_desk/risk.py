@@ -8,7 +8,9 @@ from shoal.attacks.knowledge import is_to_the_point
 from shoal.attacks.knowledge import strongest_first as attacks_by_strength
 from shoal.attacks.table import ATTACKS
 from shoal.model.claims import Claim, PayloadKind
+from shoal.units import percent
 from shoal_desk.recipients import BANDS, RECIPIENTS, Recipient
+from shoal_desk.words import Words
 
 AttackRate = Mapping[str, Any]  # one entry of `shoal attack --json`
 
@@ -81,8 +83,7 @@ class RecipientRisk:
     @property
     def is_above(self) -> bool:
         """Whether records are named more often than the threshold of the recipient allows."""
-        most = next(most for most, band in BANDS if band == self.recipient.threshold)
-        return self.judged is not None and self.judged > most + _ROUNDING
+        return self.judged is not None and self.judged > self.recipient.at_most + _ROUNDING
 
     @property
     def verdict(self) -> Literal["exceeded", "missing", "no_naming", "kept"]:
@@ -92,6 +93,36 @@ class RecipientRisk:
         if self.missing_names:
             return "missing"
         return "no_naming" if self.naming is None else "kept"
+
+    def figure(self, words: Words) -> str:
+        """What is judged, and the threshold; empty without an attack on names."""
+        if self.judged is None:
+            return ""
+        measure, most = (
+            words(f"measure.{self.recipient.judged_by}"),
+            words(f"band.{self.recipient.threshold}"),
+        )
+        return f"{words.number(percent(self.judged))} ({measure}); {most}"
+
+    def answer(self, words: Words) -> str:
+        """The verdict in words."""
+        said = words(f"signed.{self.verdict}")
+        return f"{said} {', '.join(self.missing)}" if self.verdict == "missing" else said
+
+    def line(self, words: Words) -> str:
+        """Recipient, figure and verdict."""
+        name = words(f"recipient.{self.name}.name")
+        return ": ".join(part for part in (name, self.figure(words), self.answer(words)) if part)
+
+    def to_json(self) -> dict[str, Any]:
+        """An entry of ``recipients``, in the document of ``shoal record --json``."""
+        return {
+            "verdict": self.verdict if self.verdict in ("exceeded", "kept") else "not judged",
+            "judged_by": self.recipient.judged_by,
+            "rate": self.judged,
+            "at_most": self.recipient.at_most,
+            "missing": list(self.missing),
+        }
 
 
 def risks_of(
