@@ -344,3 +344,24 @@ def test_nothing_but_texts_of_zero_bytes_is_refused(tmp_path: Path) -> None:
         (tmp_path / name).touch()
     with pytest.raises(InputError, match=r"a\.csv is empty"):
         read(tmp_path)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+@pytest.mark.parametrize(
+    ("cut", "is_said"), [(0, False), (1, False), (2, True), (7, True), (8, True), (30, True)]
+)
+def test_a_file_cut_off_in_its_last_line(tmp_path: Path, encoding: str, cut: int, is_said: bool) -> None:
+    """A whole last line that merely has no end is common, and nothing is said of it."""
+    rows = [f"u{n % 7},2024-01-02 10:{n // 60:02}:{n % 60:02},52.56605,13.{41234 + n}" for n in range(150)]
+    text = "\n".join(["id,t,lat,lon", *rows, ""])
+    path = tmp_path / "trunc.csv"
+    path.write_bytes(text[: len(text) - cut].encode(encoding))
+    said = [note for note in read(path, snap=False).intake.notes if "cut off" in note]
+    words = "the last line of trunc.csv has no end and is too short; the file may be cut off: copy it again"
+    assert said == [words] * is_said
+
+
+def test_a_last_value_as_short_as_others_is_not_said_to_be_cut_off(tmp_path: Path) -> None:
+    path = tmp_path / "ids.csv"
+    path.write_text("t,lat,lon,id" + "".join(f"\n{NOON_S + n},48.85,2.35,{n % 20}" for n in range(24)))
+    assert not any("cut off" in note for note in read(path).intake.notes)

@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
+from os import SEEK_END
 from pathlib import Path
 from typing import Any, Final
 
@@ -34,6 +35,7 @@ DELIMITERS: Final = ",;\t|"
 SAMPLE_BYTES: Final = 1 << 18
 BLOCK_BYTES: Final = 1 << 22
 _LOOKED_AT: Final = 20
+_LEAST_LINES: Final = 10  # to compare the last value with: a whole one is rarely the shortest of so many
 _NAMES_AGAIN: Final = say("row.names_again", "line that repeats the names of the columns")
 _VALUE: Final = re.compile(r"\s*[-+]?\d[\d.,:/TZ+\s-]*")  # no name of a column: a number, a date or a time
 
@@ -80,8 +82,24 @@ def open_table(path: Path, reading: Reading) -> Table:
     if before:
         text = "lines of {file} before its column names that were not read, as comments: {lines}"
         account.notes.append(say("reading.comments", text, file=path.name, lines=before))
+    if _may_be_cut_off(path, layout):
+        text = "the last line of {file} has no end and is too short; the file may be cut off: copy it again"
+        account.notes.append(say("reading.cut_off", text, file=path.name))
     settings, named = layout.settings, tuple(header)
     return Table(**vars(account), name=path.name, columns=named, batches=batches, settings=settings)
+
+
+def _may_be_cut_off(path: Path, layout: "_Layout") -> bool:
+    """Whether the last line has no end, and misses fields or has a shorter last value than 95 % of others."""
+    with path.open("rb") as file:
+        file.seek(-min(path.stat().st_size, SAMPLE_BYTES), SEEK_END)
+        text = file.read().replace(b"\0", b"").decode("latin-1")  # of UTF-16, the signs of ASCII remain
+    lines = [line.strip("\r") for line in text.split("\n")][1:]
+    if not lines or not lines[-1] or path.name.lower().endswith(".gz"):
+        return False
+    *widths, last = [len(line.rpartition(layout.delimiter)[2]) for line in lines if line]
+    is_short = len(widths) >= _LEAST_LINES and 20 * sum(width <= last for width in widths) <= len(widths)
+    return is_short or lines[-1].count(layout.delimiter) < len(layout.names) - 1
 
 
 def _may_hold_line_ends(path: Path) -> bool:
