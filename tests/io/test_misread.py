@@ -185,7 +185,7 @@ def test_day_or_month_first_is_proven_or_asked_for() -> None:
     assert (read(table(t=["12/31/2023 12:00", "05/01/2024 12:00"])).t * 60).tolist()[-1] == NOON_S
     assert refusal(table(t=["01/05/2024 12:00"])) == (
         "column 't' of the data frame holds dates like 99/99/9999 99:99, which may begin with the day or the "
-        "month; give --time-format, for example '%d/%m/%Y %H:%M:%S' or '%m/%d/%Y %I:%M %p'"
+        "month; give --time-format '%d/%m/%Y %H:%M' or '%m/%d/%Y %H:%M'"
     )
     assert "dates with the day first and dates with the month first" in refusal(
         table(t=["31/12/2023", "12/31/2023"])
@@ -365,3 +365,26 @@ def test_a_last_value_as_short_as_others_is_not_said_to_be_cut_off(tmp_path: Pat
     path = tmp_path / "ids.csv"
     path.write_text("t,lat,lon,id" + "".join(f"\n{NOON_S + n},48.85,2.35,{n % 20}" for n in range(24)))
     assert not any("cut off" in note for note in read(path).intake.notes)
+
+
+@pytest.mark.parametrize(
+    ("written", "clock"),
+    [("01/05/2024", ""), ("01-05-2024 10", " %H"), ("1/5/2024 10:00", " %H:%M"),
+     ("01/05/2024, 10:00:05", ", %H:%M:%S"), ("01/05/2024 10:00:05.250", " %H:%M:%S.%f"),
+     ("01/05/2024 10:00 AM", " %I:%M %p"), ("01/05/2024 9 p.m.", " %I %p"),
+     ("01/05/2024 10:00 +0200", " %H:%M %z"), ("01-05-2024 10:00:05Z", " %H:%M:%S%z"),
+     ("01/05/2024  10:00:05-03:00", "  %H:%M:%S%z")],
+)  # fmt: skip
+def test_the_time_format_that_is_offered_fits_what_was_seen(written: str, clock: str) -> None:
+    ambiguous, sign = table(t=[written] * 2), written.strip("0123456789 ")[0]
+    offered = [sign.join((*order, "%Y")) + clock for order in (("%d", "%m"), ("%m", "%d"))]
+    assert refusal(ambiguous).endswith(f"give --time-format '{offered[0]}' or '{offered[1]}'")
+    months = [read(ambiguous, time_format=form).t[0] * 60 // (27 * 86_400) for form in offered]
+    assert months[0] > months[1]
+
+
+def test_a_time_format_that_fits_no_row() -> None:
+    dates = table(t=["01/05/2024 10:00"] * 2)
+    assert "--time-format '%d/%m/%Y %H:%M:%S' fits none of the times like 99/99/9999 99:99; give the one" in (
+        refusal(dates, time_format="%d/%m/%Y %H:%M:%S")
+    )

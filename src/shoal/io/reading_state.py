@@ -390,6 +390,9 @@ def _advice(state: ReadingState) -> Message:
     if most == cleaning.BAD_TIME and state.times.unread:
         text = "times are written like {form}; {advice}, or give their --time-format"
         hint = say("advice.written", text, form=state.times.unread, advice=hint)
+        if time_format := state.reading.time_format:
+            text = "--time-format '{format}' fits none of the times like {form}; give the one they have"
+            hint = say("advice.time_format", text, format=time_format, form=state.times.unread)
     latest_s = state.reading.not_after_s or LAST_S
     if most == cleaning.FUTURE and not unit_of_this_time(state.times.size, latest_s):
         return say("advice.no_unit", "correct the years, or convert the times to dates")

@@ -125,5 +125,12 @@ def shape_of(text: str) -> str:
     return re.sub(r"[^\W\d_]+", masked, re.sub(r"\d", "9", " ".join(text.split())[:40]))
 
 
+def form_of(text: str, day_and_month: str) -> str:
+    """The form of a time that begins with day and month, in strptime's signs."""
+    text, halves = re.subn(_PIECES["half"], "%p", re.sub(rf"(\s\S.*?){_PIECES['zone']}$", r"\1%z", text))
+    signs = iter([*day_and_month.split(), "%Y", "%I" if halves else "%H", "%M", "%S", "%f"])
+    return re.sub(r"\d+", lambda _: next(signs), text)
+
+
 def _whole(digits: pa.Array) -> Micros:
     return np.asarray(pc.if_else(pc.equal(digits, ""), "0", digits).cast(pa.int64()))

@@ -14,7 +14,7 @@ from shoal.errors import InputError, MisuseError
 from shoal.io.columns import time_numbers, time_text
 from shoal.io.columns.counting import Counting
 from shoal.io.columns.meanings import TimeNeighbors
-from shoal.io.columns.time_text import CLOCK_ALONE, SECOND, Micros, parse, shape_of
+from shoal.io.columns.time_text import CLOCK_ALONE, SECOND, Micros, form_of, parse, shape_of
 from shoal.io.columns.values import COMMA, Codes, has_value, is_number, is_text, numbers_in_text, plain
 from shoal.messages import Message, say, say_number
 from shoal.runtime.arrays import Flags, Numbers
@@ -369,10 +369,11 @@ class Times(Counting):
             if most and day_shows and month_shows:
                 raise InputError(_TWO_ORDERS.format(where=where))
             if most and by_day.any() and not day_shows and not month_shows:
+                shown = _first(text, by_day)
                 raise InputError(
-                    f"{where} holds dates like {shape_of(_first(text, by_day))}, which may begin with the "
-                    "day or the month; give --time-format, for example '%d/%m/%Y %H:%M:%S' or "
-                    f"'%m/%d/%Y %I:%M %p'{self._clock_beside(text)}"
+                    f"{where} holds dates like {shape_of(shown)}, which may begin with the day or the month; "
+                    f"give --time-format '{form_of(shown, '%d %m')}' or '{form_of(shown, '%m %d')}'"
+                    f"{self._clock_beside(text)}"
                 )
             if most and day_shows != month_shows:
                 self._slashed = "day" if day_shows else "month"
