@@ -167,7 +167,7 @@ UNUSABLE_FILES: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "no Parquet": (
         lambda place: text_file(place, GOOD, "calls.parquet"),
-        "calls.parquet is not a whole Parquet file",
+        "calls.parquet is text, not Parquet; if it is CSV, name it calls.csv",
     ),
     "truncated gzip": (
         lambda place: text_file(place, gzip.compress((GOOD * 10).encode())[:-9], "calls.csv.gz"),

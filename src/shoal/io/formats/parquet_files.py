@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -28,6 +28,9 @@ _RUN_ROWS: Final = BATCH_ROWS // 2  # of row groups that are read together, at l
 
 def open_table(path: Path, _reading: Reading) -> Table:
     """Columns and rows of a whole file."""
+    with suppress(OSError), path.open("rb") as file:
+        if b"\n" in (head := file.read(1 << 16)) and b"\0" not in head and not head.startswith(b"PAR1"):
+            raise InputError(f"{path.name} is text, not Parquet; if it is CSV, name it {path.stem}.csv")
     return open_source(path.name, lambda: pa.OSFile(str(path)))
 
 
