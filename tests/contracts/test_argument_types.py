@@ -37,7 +37,12 @@ WRONG: list[tuple[Callable[[], Any], str]] = [
     (lambda: shoal.Run(threads="two"), "threads = 'two' is not a whole number"),  # type: ignore[arg-type]
     (lambda: shoal.KAnonymity(k=2, truthful="yes"), "truthful = 'yes' is not True or False"),  # type: ignore[arg-type]
     (lambda: shoal.Statement(publisher=5), "publisher: Input should be a valid string"),
-    (lambda: shoal.Statement(owner="me"), "owner: .*; known: data_set, version"),
+    (lambda: shoal.Statement(owner="me"), "owner: no such entry; known: data_set, version"),
+    (lambda: shoal.Statement(reasses_on="2027-01-31"), "reasses_on: .*; did you mean reassess_on. known"),
+    (
+        lambda: shoal.Statement(earlier_releases=[{"name": "a", "overlaps": "b"}]),
+        "; did you mean overlap. known",
+    ),
     (lambda: shoal.synthesize("60", 1, 1), "n_subjects = '60' is not a whole number"),  # type: ignore[arg-type]
     (lambda: CALLS.plot(at_most="all"), "at_most = 'all' is not a whole number"),  # type: ignore[arg-type]
 ]

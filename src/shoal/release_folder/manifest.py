@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import date
+from difflib import get_close_matches
 from pathlib import Path
 from types import NoneType
 from typing import Annotated, Any, Final, Literal
@@ -101,9 +102,11 @@ class Statement(BaseModel):
         except ValidationError as error:
             first = error.errors()[0]
             where = ".".join(str(part) for part in first["loc"])
-            unknown = first["type"] == "extra_forbidden"
-            hint = f"; known: {', '.join(type(self).model_fields)}" if unknown else ""
-            raise MisuseError(f"{where}: {first['msg']}{hint}") from error
+            why, known = first["msg"], (EarlierRelease if len(first["loc"]) > 1 else type(self)).model_fields
+            if first["type"] == "extra_forbidden":
+                near = "".join(get_close_matches(str(first["loc"][-1]), known, n=1))
+                why = f"no such entry; {near and f'did you mean {near}? '}known: {', '.join(known)}"
+            raise MisuseError(f"{where}: {why}") from error
 
     def to_json(self) -> dict[str, Any]:
         """The stated entries, dates as text."""
