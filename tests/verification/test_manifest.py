@@ -16,6 +16,7 @@ from shoal.errors import InputError, MisuseError
 from shoal.model.intake import OUT_OF_ORDER, Intake
 from shoal.model.release import Linkage
 from shoal.model.trajectories import Trajectories
+from shoal.model.verdicts import Finding, Verdict
 from shoal.release_folder.files import PRIVATE, PUBLIC
 from shoal.release_folder.manifest import (
     MANIFEST_FILE,
@@ -310,3 +311,10 @@ def test_a_release_that_no_manifest_can_state_is_misuse(tmp_path: Path) -> None:
     write_table(release, tmp_path / RELEASE_FILE)
     with pytest.raises(MisuseError, match="no manifest can say this of a release: parameters"):
         build_manifest(strange, verify(original, release, linkage), tmp_path / RELEASE_FILE)
+
+
+def test_a_file_that_the_manifest_does_not_name_is_said_first() -> None:
+    of_claim, of_file = Finding("uncovered", "a box"), Finding("wrong-hash", "another SHA-256")
+    verdict = Verdict.of([of_claim], checked=1).with_findings([of_claim, of_file])
+    assert verdict.findings == (of_file, of_claim, of_claim)
+    assert next(iter(verdict.to_json()["findings_by_kind"])) == "wrong-hash"

@@ -120,8 +120,9 @@ class Verdict:
         return frozenset(finding.kind for finding in self.findings)
 
     def with_findings(self, findings: Iterable[Finding[str]]) -> "Verdict":
-        """The verdict with further findings."""
-        return replace(self, findings=(*self.findings, *findings))
+        """The verdict with further findings, first those on files that the manifest does not name."""
+        every = sorted((*self.findings, *findings), key=lambda finding: finding.kind != "wrong-hash")
+        return replace(self, findings=tuple(every))
 
     def with_unchecked(self, part: str) -> "Verdict":
         """The verdict with a further unchecked part, in words."""
