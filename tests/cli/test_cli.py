@@ -540,7 +540,7 @@ def test_an_interrupt_leaves_nothing_half_written(
     running.send_signal(stop)
     _, shown = running.communicate(timeout=60)
     assert running.returncode == 130
-    assert "interrupted; nothing half-written is left" in shown
+    assert "interrupted; nothing half-written is left; start with --resume next time to keep finish" in shown
     assert "Traceback" not in shown
     assert list(output.iterdir()) == []
 
@@ -772,3 +772,37 @@ def test_an_interrupt_while_a_dataclass_is_made_ends_with_its_code(tmp_path: Pat
     )
     words = [sys.executable, "-m", "started"]
     assert subprocess.run(words, cwd=tmp_path, check=False).returncode == 130
+
+
+@pytest.fixture
+def one(tmp_path: Path) -> Path:
+    path = tmp_path / "one.csv"
+    path.write_text(
+        "id,t,lat,lon\nann,2024-05-01T10:00:00Z,48.85,2.35\nann,2024-05-01T11:00:00Z,48.86,2.36\n"
+    )
+    return path
+
+
+def test_one_person_is_offered_no_k(one: Path, tmp_path: Path, shoal: Shoal) -> None:
+    assert "next: add people" in shoal("inspect", one).out
+    assert "add people" in json.loads(shoal("inspect", one, "--json").out)["next"]
+    for words in (("assess", one), ("anonymize", one, "--k", 2, "--output", tmp_path / "release")):
+        refused = shoal(*words, "--quiet")
+        assert (refused.code, refused.out) == (2, "")
+        assert "no k hides a person without others, and the data has 1; add people" in refused.err
+        assert "smaller" not in refused.err
+
+
+def test_a_linkage_inside_the_release_is_refused_before_any_row_is_read(tmp_path: Path, shoal: Shoal) -> None:
+    broken = tmp_path / "broken.csv"
+    broken.write_text("not a table\n")
+    release = tmp_path / "release"
+    words = ("anonymize", broken, "--output", release, "--linkage", release / "linkage.parquet", "--quiet")
+    assert "linkage.parquet would lie inside the release folder" in shoal(*words).err
+
+
+def test_a_release_without_linkage_says_so_before_the_work(city: Path, tmp_path: Path, shoal: Shoal) -> None:
+    words = ("anonymize", city, "--k", 2, "--risk-tries", 0)
+    missing = "note: no --linkage FILE keeps who became which record: no later check can be full\n"
+    assert shoal(*words, "--output", tmp_path / "one").err.startswith(missing)
+    assert missing not in shoal(*words, "--output", tmp_path / "two", "--linkage", tmp_path / "links").err

@@ -1,7 +1,7 @@
 """The command that makes a release."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -228,7 +228,7 @@ def anonymize(source: str, method: str, output: Path | str, **options: Any) -> i
     with Bars(quiet=chosen.quiet) as bars:
         run = Run(progress=bars, timings=timings)
         with _report_leftovers(bars, place.folder, *chosen.secrets, resume=chosen.keeps_parts):
-            chosen.require_targets(source, place)
+            chosen.require_targets(source, place, anonymizer)
             if size is not None and not isinstance(size, int):
                 from shoal.publishing.planning import count, memory_bound_for
 
@@ -249,12 +249,8 @@ def anonymize(source: str, method: str, output: Path | str, **options: Any) -> i
                     on_read=lambda stored: report_reading(stored, bars),
                 )
             # compiling in other processes would need memory, too
-            ahead = (
-                chosen.memory is None
-                and not isinstance(people, InBlocks)
-                and people.n_samples >= FEWEST_SAMPLES
-            )
-            with compile_ahead(method) if ahead else nullcontext():
+            few = isinstance(people, InBlocks) or people.n_samples < FEWEST_SAMPLES
+            with nullcontext() if few or chosen.memory is not None else compile_ahead(method):
                 published = publish(
                     people,
                     anonymizer,
@@ -266,12 +262,12 @@ def anonymize(source: str, method: str, output: Path | str, **options: Any) -> i
                     options=publish_options,
                 )
             if size is not None:
-                bars.say(f"anonymized in {_sizes_in_words(published.block_sizes)}")
+                sizes = published.block_sizes
+                ends = " to ".join(dict.fromkeys(f"{size:,}" for size in (min(sizes), max(sizes))))
+                bars.say(f"anonymized in {counted(len(sizes), 'block')} of {ends} people")
         place.move(run)
-    files = {"linkage": chosen.linkage, **place.addresses}
-    if size is None:
-        files = {**chosen.files_at_once(published.linkage.trace), **place.addresses}
-    print_publication(published, chosen.as_json, files, timings=timings)
+    files = {"linkage": chosen.linkage} if size else chosen.files_at_once(published.linkage.trace)
+    print_publication(published, chosen.as_json, {**files, **place.addresses}, timings=timings)
     return 0
 
 
@@ -341,9 +337,10 @@ class AnonymizeOptions(CommandOptions):
             return "--private-report"
         return "--exact-figures" if self.exact_figures else None
 
-    def require_targets(self, source: str, place: OutputPlace) -> None:
+    def require_targets(self, source: str, place: OutputPlace, method: "Method") -> None:
         """Raise OutputError unless the release can be written, outside INPUT."""
         from shoal.io.sources.named_files import require_outside
+        from shoal.publishing.publish import require_targets
 
         place.require_free()
         require_outside(source, place.folder, *self.secrets, self.series_state)
@@ -351,6 +348,7 @@ class AnonymizeOptions(CommandOptions):
             from shoal.series.state import require_series
 
             require_series(self.series_state)
+        require_targets(method, place.folder, *self.secrets)
 
     def block_size(self, method: "Method", *, chooses_grid: bool) -> "int | MemoryBound | None":
         """The size of blocks, or the memory that decides it; None for everyone at once."""
@@ -388,8 +386,7 @@ class AnonymizeOptions(CommandOptions):
         """The secret files of a release made at once."""
         from shoal.model.trace import trace_path
 
-        traced = self.linkage is not None and trace is not None
-        origin = trace_path(self.linkage) if self.linkage is not None and traced else None
+        origin = None if self.linkage is None or trace is None else trace_path(self.linkage)
         return {"linkage": self.linkage, "origin": origin, "private_report": self.private_report}
 
 
@@ -402,10 +399,7 @@ def _print_plan(
     size: "int | MemoryBound | None",
     chosen: AnonymizeOptions,
 ) -> int:
-    from shoal.publishing.publish import require_targets
-
-    chosen.require_targets(source, place)
-    require_targets(method, place.folder, *chosen.secrets)
+    chosen.require_targets(source, place, method)
     counts = count_input(source, reading, quiet=chosen.quiet, releases=True)
     blocks, work = block_plan(
         counts,
@@ -427,11 +421,6 @@ def _print_plan(
     )
 
 
-def _sizes_in_words(block_sizes: Sequence[int]) -> str:
-    sizes = dict.fromkeys(f"{size:,}" for size in (min(block_sizes), max(block_sizes)))
-    return f"{counted(len(block_sizes), 'block')} of {' to '.join(sizes)} people"
-
-
 @contextmanager
 def _report_leftovers(bars: Bars, output: Path, *secrets: Path | None, resume: bool) -> Iterator[None]:
     """Name the parts of stopped runs, and say how to continue."""
@@ -445,6 +434,8 @@ def _report_leftovers(bars: Bars, output: Path, *secrets: Path | None, resume: b
         bars.say(
             f"note: {parts} lies here of a run that was stopped: what it finished of this is not done again"
         )
+    if secrets[0] is None:
+        bars.say("note: no --linkage FILE keeps who became which record: no later check can be full")
     try:
         yield
     except (KeyboardInterrupt, Exception) as stopped:
@@ -455,10 +446,7 @@ def _report_leftovers(bars: Bars, output: Path, *secrets: Path | None, resume: b
             f"finished parts are kept in {parts} (secret): {continue_hint}remove them: {rm_command(parts)}"
         )
         if isinstance(stopped, KeyboardInterrupt):
-            nothing = (
-                "nothing half-written is left; with --resume finished parts are kept, and the same command "
-                "continues"
-            )
+            nothing = "nothing half-written is left; start with --resume next time to keep finished parts"
             raise KeyboardInterrupt(f"interrupted; {message if parts_kept else nothing}") from stopped
         if parts_kept:
             bars.tell(message)

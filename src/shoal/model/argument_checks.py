@@ -27,6 +27,8 @@ def require_method_inputs(original: object, rng: object) -> None:
 
 def require_people(n: int, k: int) -> None:
     """Raise MisuseError when n people are fewer than k."""
+    if n < 2 <= k:
+        raise MisuseError(f"no k hides a person without others, and the data has {n}; add people")
     if n < k:
         raise MisuseError(
             f"k = {k} needs at least {k} people, and the data has {n}; choose a smaller k or add people"

@@ -49,9 +49,7 @@ def open_table(path: Path, reading: Reading) -> Table:
     layout = _layout(path.name, sample.split(b"\n", before)[-1], reading)
     if is_utf16:
         layout = replace(layout, encoding="utf-16")
-    header, delimiter = layout.names, layout.delimiter
-    account = Account()
-
+    header, delimiter, account = layout.names, layout.delimiter, Account()
     rows = _Rows(name=path.name, layout=layout, account=account)
 
     def batches(columns: Sequence[str]) -> Iterator[tuple[float, pa.RecordBatch]]:
@@ -93,8 +91,7 @@ def _may_be_cut_off(path: Path, layout: "_Layout") -> bool:
     """Whether the last line has no end, and misses fields or has a shorter last value than 95 % of others."""
     with path.open("rb") as file:
         file.seek(-min(path.stat().st_size, SAMPLE_BYTES), SEEK_END)
-        text = file.read().replace(b"\0", b"").decode("latin-1")  # of UTF-16, the signs of ASCII remain
-    lines = [line.strip("\r") for line in text.split("\n")][1:]
+        lines = file.read().translate(None, b"\0\r").decode("latin-1").split("\n")[1:]  # \0: of UTF-16
     if not lines or not lines[-1] or path.name.lower().endswith(".gz"):
         return False
     *widths, last = [len(line.rpartition(layout.delimiter)[2]) for line in lines if line]
