@@ -64,6 +64,14 @@ def test_the_comparison_is_one_table_with_a_recommendation(visitor: Visitor) -> 
     assert visitor.desk.case.choices().settings == {"refine": "on"}  # 300 m is no part of 500 m
 
 
+@pytest.mark.parametrize(("recipient", "k"), [("public", 11), ("inside", 5)])
+def test_the_k_proposed_is_the_one_that_its_recipient_asks_for(
+    visitor: Visitor, recipient: str, k: int
+) -> None:
+    visitor.desk.case.change(visitor.desk.case.choices().version, recipients={recipient: ["points:4"]}, k=0)
+    assert f'name="k" type="text" value="{k}"' in visitor.get("trade").html
+
+
 def test_the_desk_has_people_who_do_not_exist_to_try_it_with(newcomer: Visitor) -> None:
     assert "1,000 people who do not exist" in newcomer.get("data").html
     page = newcomer.post("data", "sample").html

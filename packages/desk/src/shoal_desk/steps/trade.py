@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from shoal.local_pages.forms import Form, RefusedError, read_entry, whole_number
 from shoal.methods import METHODS, method_named
+from shoal.report.facts.evidence import PUBLIC_K
 from shoal.report.words.numbers import show
 from shoal.units import percent
 from shoal.utility import METRICS
@@ -18,6 +19,7 @@ from shoal_desk.steps.ways import choices_of_trial, trial_rows
 from shoal_desk.steps.whom import adversary_words
 from shoal_desk.words import Words, translate
 
+_USUAL_K: Final = 5
 _LARGEST_K: Final = 1_000
 _PEOPLE: Final = (10, 100_000)
 _TRIES: Final = (10, 10_000)
@@ -79,6 +81,7 @@ def _content(_desk: Desk, work: Work, words: Words) -> dict[str, Any]:
         "methods": methods_compared(),
         "described": {name: _in_words(METHODS[name].about.summary, words) for name in methods_compared()},
         "offered": methods_offered(work.choices),
+        "usual_k": PUBLIC_K if "public" in work.choices.recipients else _USUAL_K,
         "found": comparison,
         "points": [],
         "ways": (),
