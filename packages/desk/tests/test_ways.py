@@ -81,10 +81,10 @@ def test_a_release_above_the_threshold_of_a_recipient_says_so_wherever_it_may_be
     released: Visitor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     none = tuple((0.0, band) for _, band in BANDS[:-1])
-    monkeypatch.setattr("shoal_desk.risk.BANDS", (*none, BANDS[-1]))
+    monkeypatch.setattr("shoal_desk.recipients.BANDS", (*none, BANDS[-1]))
     for step in ("release", "record"):
         assert "Do not give it to them without a decision" in released.get(step).html
-    monkeypatch.setattr("shoal_desk.risk.BANDS", tuple((1.0, band) for _, band in BANDS))
+    monkeypatch.setattr("shoal_desk.recipients.BANDS", tuple((1.0, band) for _, band in BANDS))
     for step in ("release", "record"):
         assert "Do not give it to them" not in released.get(step).html
 

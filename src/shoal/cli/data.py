@@ -68,7 +68,7 @@ def inspect(source: str, as_json: bool, quiet: bool, **options: Any) -> int:
     if note_attendance(original):
         reading["per_day"] = True
     following = f"{program()} assess {as_typed(source, reading)} --output exposure.html"
-    if original.n_subjects < 2:
+    if original.n_subjects < 2 and not description.people_lost:
         following = "add people, or name another column with --id: one person cannot be hidden"
     print_result(
         as_json, {**description.to_json(), "next": following}, [*description.lines(), f"next: {following}"]

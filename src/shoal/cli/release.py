@@ -1,7 +1,7 @@
 """The command that makes a release."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -228,7 +228,7 @@ def anonymize(source: str, method: str, output: Path | str, **options: Any) -> i
     with Bars(quiet=chosen.quiet) as bars:
         run = Run(progress=bars, timings=timings)
         with _report_leftovers(bars, place.folder, *chosen.secrets, resume=chosen.keeps_parts):
-            chosen.require_targets(source, place, anonymizer)
+            chosen.require_targets(source, place, anonymizer, bars.say)
             if size is not None and not isinstance(size, int):
                 from shoal.publishing.planning import count, memory_bound_for
 
@@ -337,8 +337,10 @@ class AnonymizeOptions(CommandOptions):
             return "--private-report"
         return "--exact-figures" if self.exact_figures else None
 
-    def require_targets(self, source: str, place: OutputPlace, method: "Method") -> None:
-        """Raise OutputError unless the release can be written, outside INPUT."""
+    def require_targets(
+        self, source: str, place: OutputPlace, method: "Method", tell: Callable[[str], None]
+    ) -> None:
+        """Raise OutputError unless the release can be written, outside INPUT; tell of a missing linkage."""
         from shoal.io.sources.named_files import require_outside
         from shoal.publishing.publish import require_targets
 
@@ -349,6 +351,8 @@ class AnonymizeOptions(CommandOptions):
 
             require_series(self.series_state)
         require_targets(method, place.folder, *self.secrets)
+        if self.linkage is None:
+            tell("note: no --linkage FILE keeps who became which record: no later check can be full")
 
     def block_size(self, method: "Method", *, chooses_grid: bool) -> "int | MemoryBound | None":
         """The size of blocks, or the memory that decides it; None for everyone at once."""
@@ -399,7 +403,7 @@ def _print_plan(
     size: "int | MemoryBound | None",
     chosen: AnonymizeOptions,
 ) -> int:
-    chosen.require_targets(source, place, method)
+    chosen.require_targets(source, place, method, lambda _: None)  # the work tells
     counts = count_input(source, reading, quiet=chosen.quiet, releases=True)
     blocks, work = block_plan(
         counts,
@@ -434,8 +438,6 @@ def _report_leftovers(bars: Bars, output: Path, *secrets: Path | None, resume: b
         bars.say(
             f"note: {parts} lies here of a run that was stopped: what it finished of this is not done again"
         )
-    if secrets[0] is None:
-        bars.say("note: no --linkage FILE keeps who became which record: no later check can be full")
     try:
         yield
     except (KeyboardInterrupt, Exception) as stopped:

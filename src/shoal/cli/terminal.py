@@ -1,6 +1,7 @@
 """Output on a terminal: results to standard output, messages and bars to standard error."""
 
 import json
+import math
 import shlex
 import sys
 import time
@@ -42,7 +43,7 @@ class Bars:
     def __init__(self, *, quiet: bool, whole: str = "") -> None:
         self._quiet, self._whole = quiet, whole
         self._paces: dict[str, Pace] = {}  # by label
-        self._last_line = 0.0
+        self._last_line = -math.inf
         self._tasks: dict[str, TaskID] = {}
         self._bars: Progress | None = None
         context = click.get_current_context(silent=True)
