@@ -93,10 +93,9 @@ class SignedRecord:
 
     def to_json(self) -> dict[str, Any]:
         """The document of ``--json``."""
-        attack, fields = self.strongest, vars(self) | {}
-        del fields["risks"]
+        attack = self.strongest
         return {
-            **fields,
+            **{name: value for name, value in vars(self).items() if name != "risks"},
             "record": str(self.record),
             "pdf": None if self.pdf is None else str(self.pdf),
             "usefulness": self.usefulness and self.usefulness.to_json(),

@@ -98,10 +98,8 @@ class RecipientRisk:
         """What is judged, and the threshold; empty without an attack on names."""
         if self.judged is None:
             return ""
-        measure, most = (
-            words(f"measure.{self.recipient.judged_by}"),
-            words(f"band.{self.recipient.threshold}"),
-        )
+        measure = words(f"measure.{self.recipient.judged_by}")
+        most = words(f"band.{self.recipient.threshold}")
         return f"{words.number(percent(self.judged))} ({measure}); {most}"
 
     def answer(self, words: Words) -> str:
