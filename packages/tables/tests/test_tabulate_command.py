@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from command_line import Shoal
+from shoal.cli.terminal import Bars
 from shoal_tables.making.calibration import add_noise
 from table_cases import AREA, city
 
@@ -70,6 +71,63 @@ def test_the_document_and_the_plan_name_the_error(shoal: Shoal, tmp_path: Path, 
     assert [round(promise["epsilon"], 1) for promise in plan["promises"]] == [0.5, 1.0, 2.0, 4.0]
     assert plan["promises"][1] == document["promises"][0]
     assert "half of the cells of 50 by" in shoal("tabulate", "absent.csv", *FIRST, "--plan").out
+
+
+def test_a_plan_says_what_must_be_counted_and_whom_the_bound_is_of(shoal: Shoal) -> None:
+    words = ("tabulate", "absent.csv", *FIRST, "--plan", "--epsilon", "1", "--id", "uid")
+    planned = shoal(*words).out
+    assert "for a tenth of the cells (" in planned
+    assert "must be counted in them; with fewer, choose larger zones" in planned
+    assert "this bound was measured on people with phones; vehicles make more trips a day" in planned
+    assert "measured on people" not in shoal(*words, "--bound", "9").out
+    document = json.loads(shoal(*words, "--bound", "60", "--json").out)
+    assert [caution[:28] for caution in document["cautions"]] == ["noise drowns the counts: a c"]
+    assert "noise drowns" in shoal(*words, "--bound", "60", "--quiet").err
+
+
+def test_a_table_that_shows_little_says_so_and_one_that_shows_much_does_not(
+    shoal: Shoal, tmp_path: Path, calls: Path
+) -> None:
+    homes = (
+        "--kind",
+        "homes",
+        "--grid",
+        "20km",
+        *FIRST[4:],
+        "--epsilon",
+        "8",
+        "--research-seed",
+        "3",
+        "--json",
+    )
+    targets = ("--output", tmp_path / "a", "--secret", tmp_path / "a.parquet")
+    assert json.loads(shoal("tabulate", calls, *homes, *targets).out)["cautions"] == []
+    targets = ("--output", tmp_path / "b", "--secret", tmp_path / "b.parquet")
+    made = json.loads(shoal("tabulate", calls, *FIRST, "--epsilon", "1", *homes[-3:], *targets).out)
+    assert [caution[:7] for caution in made["cautions"]] == ["only 0 "]
+
+
+@pytest.mark.parametrize("answer", ["n", "y"])
+def test_a_person_is_asked_before_a_ledger_pays(
+    shoal: Shoal, tmp_path: Path, calls: Path, monkeypatch: pytest.MonkeyPatch, answer: str
+) -> None:
+    pytest.importorskip("opendp")
+    asked: list[str] = []
+
+    def ask(_bars: Bars, question: str) -> bool:
+        asked.append(question)
+        return answer == "y"
+
+    monkeypatch.setattr(Bars, "can_ask", True)
+    monkeypatch.setattr(Bars, "ask", ask)
+    made = shoal(
+        "tabulate", calls, "--kind", "homes", "--grid", "20km", *FIRST[4:], "--epsilon", "1", "--budget", "2",
+        "--ledger", tmp_path / "l.sqlite", "--people", "city",
+        "--output", tmp_path / "a", "--secret", tmp_path / "a.parquet",
+    )  # fmt: skip
+    assert (asked, "must be counted in them" in made.err) == (["spend epsilon 1 on this table?"], True)
+    names = ["calls.parquet"] if answer == "n" else ["a", "a.parquet", "calls.parquet", "l.sqlite"]
+    assert (made.code == 0, sorted(path.name for path in tmp_path.iterdir())) == (answer == "y", names)
 
 
 @pytest.mark.parametrize(

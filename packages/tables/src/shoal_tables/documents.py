@@ -19,7 +19,10 @@ class PromiseDocument(Shown, of=ExpectedError):
 
 @closed
 class TabulateDocument(TypedDict):
-    """A table, or a plan of one with several promises. spent: epsilon of the ledger so far."""
+    """A table, or a plan of one with several promises. spent: epsilon of the ledger so far.
+
+    cautions: why the table is of little use, or will be.
+    """
 
     folder: str | None
     table: Literal["presence", "flows", "dwell", "homes"]
@@ -29,6 +32,7 @@ class TabulateDocument(TypedDict):
     spent: float | None
     budget: float | None
     publishable: bool | None
+    cautions: list[str]
 
 
 @closed

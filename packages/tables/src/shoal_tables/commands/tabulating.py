@@ -2,7 +2,7 @@
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
@@ -13,13 +13,18 @@ from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
 from shoal.scale.engines import engine_of
 from shoal.units import DAY_S, HOUR_S
-from shoal_tables.definition.manifest import EACH_TRIP, Trips
+from shoal_tables.definition.manifest import EACH_TRIP, MEASURED, Trips
 from shoal_tables.making import promise as promises
 from shoal_tables.making.calibration import Privacy, promise_of
 from shoal_tables.making.ledger import Ledger
 from shoal_tables.making.rules import BY_ZONES, Rules, days_of, hours_of, slots_of
 from shoal_tables.making.tabulate import tabulate
 from shoal_tables.making.zones import ZoneSet, cell_zones, grid_zones, h3_zones, polygon_zones
+
+OF_PEOPLE: Final = (
+    "note: this bound was measured on people with phones; vehicles make more trips a day, of which it takes "
+    "most away: give a --bound from what is publicly known of them"
+)
 
 
 def plan(chosen: Any, reading: dict[str, Any], shown: OutputOptions) -> int:
@@ -30,7 +35,9 @@ def plan(chosen: Any, reading: dict[str, Any], shown: OutputOptions) -> int:
         for epsilon in (promises.EPSILONS if chosen.epsilon is None else (chosen.epsilon,))
     ]
     errors = [promises.expected_error(promise_of(rules, privacy)) for privacy in plans]
-    bound = promise_of(rules, plans[0]).bound
+    usual = min(plans, key=lambda one: abs(one.epsilon - 1))
+    first = promise_of(rules, usual)
+    bound = first.bound
     as_of = (
         f"one count in each of {bound**2:.1f} cells" if bound > 1 else f"{bound:.3g} of a count in one cell"
     )
@@ -39,6 +46,7 @@ def plan(chosen: Any, reading: dict[str, Any], shown: OutputOptions) -> int:
         f"bound: {bound:g} in L2 for one unit, as of {as_of}; what it takes away is put back in all, not in "
         "each cell, and makes the errors larger than these",
         *(promises.error_in_words(error, rules.table) for error in errors),
+        f"with epsilon {usual.epsilon:.3g}, {promises.needs_in_words(first, rules.n_cells, rules.table)}",
     ]
     one_trip = promise_of(rules, plans[0], unit_of_protection=EACH_TRIP).bound
     if one_trip != bound and reading.get("id") is None:
@@ -46,7 +54,11 @@ def plan(chosen: Any, reading: dict[str, Any], shown: OutputOptions) -> int:
             f"of trips whose people nobody knows, each counts as one person: the bound is {one_trip:.3g} "
             f"instead, and the errors are {bound / one_trip:.3g} times smaller"
         )
-    print_result(shown.as_json, _document(rules, errors), lines)
+    if first.bound_source == MEASURED and rules.table != "homes":
+        lines.append(OF_PEOPLE)
+    cautions = _drowned(rules, usual, reading)
+    lines += [f"caution: {caution}" for caution in cautions]
+    print_result(shown.as_json, _document(rules, errors, cautions), lines, cautions=cautions)
     return 0
 
 
@@ -66,7 +78,19 @@ def make(source: str, chosen: Any, reading: dict[str, Any], shown: OutputOptions
     ledger = None if chosen.ledger is None else Ledger(chosen.ledger, chosen.people, chosen.budget)
     rng = None if seed is None else Randomness.for_research(seed)
     privacy = Privacy(epsilon=chosen.epsilon, delta=chosen.delta, bound=chosen.bound, ledger=ledger, rng=rng)
+    cautions = _drowned(rules, privacy, reading)
     with Bars(quiet=shown.quiet) as bars:
+        if (cautions or ledger is not None) and bars.can_ask and not (shown.as_json or shown.quiet):
+            planned = promise_of(rules, privacy)
+            needs = promises.needs_in_words(planned, rules.n_cells, rules.table)
+            for line in (
+                *cautions,
+                promises.error_in_words(promises.expected_error(planned), rules.table),
+                needs,
+            ):
+                bars.say(line)
+            if not bars.ask(f"spend epsilon {planned.epsilon:.3g} on this table?"):
+                raise click.Abort
         made = tabulate(
             source,
             rules,
@@ -84,6 +108,7 @@ def make(source: str, chosen: Any, reading: dict[str, Any], shown: OutputOptions
     manifest, promise = made.manifest, made.manifest.promise
     error = promises.expected_error(promise)
     lines = [
+        *(f"caution: {caution}" for caution in made.cautions),
         f"{chosen.output}: {rules.n_cells:,} cells of {rules.table}; {made.shown_cells:,} are certain "
         "enough to show",
         promises.promise_in_words(promise.epsilon, promise.delta, rules.unit, manifest.unit_of_protection),
@@ -97,16 +122,24 @@ def make(source: str, chosen: Any, reading: dict[str, Any], shown: OutputOptions
     lines.append(f"{chosen.secret}: the counts before noise; keep it as safe as the raw data")
     if not manifest.publishable:
         lines.append("not for publication: made with a research seed")
-    document = _document(rules, [error], publishable=manifest.publishable, **about)
-    print_result(shown.as_json, document, lines)
+    document = _document(rules, [error], made.cautions, publishable=manifest.publishable, **about)
+    print_result(shown.as_json, document, lines, cautions=made.cautions)
     return 0
 
 
-def _document(rules: Rules, errors: list[promises.ExpectedError], **made: Any) -> dict[str, Any]:
+def _drowned(rules: Rules, privacy: Privacy, reading: dict[str, Any]) -> tuple[str, ...]:
+    """The caution of a plan whose noise drowns the counts, whatever one unit turns out to be."""
+    unit = EACH_TRIP if reading.get("id") is None else ""
+    return promises.drowned(promise_of(rules, privacy, unit_of_protection=unit), rules.table)
+
+
+def _document(
+    rules: Rules, errors: list[promises.ExpectedError], cautions: tuple[str, ...], **made: Any
+) -> dict[str, Any]:
     """A plan has no folder and spends nothing; made: what else a table has."""
     order = ("folder", "table", "cells", "cells_shown", "promises", "spent", "budget", "publishable")
     stated = {"table": rules.table, "cells": rules.n_cells, "promises": list(map(asdict, errors))}
-    return dict.fromkeys(order) | stated | made
+    return dict.fromkeys(order) | stated | made | {"cautions": list(cautions)}
 
 
 def _rules_of(chosen: Any, reading: dict[str, Any]) -> Rules:

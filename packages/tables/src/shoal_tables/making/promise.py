@@ -232,6 +232,35 @@ def expected_error(promise: Promise) -> ExpectedError:
     )
 
 
+def ways_out(table: Kind) -> str:
+    """What makes noise smaller next to the counts."""
+    slots = ", longer --hours" if table in {"presence", "flows"} else ""
+    days = "" if table == "homes" else ", fewer kinds of days (--days typical)"
+    return f"larger zones{slots}{days} or a larger --epsilon"
+
+
+def drowned(promise: Promise, table: Kind) -> tuple[str, ...]:
+    """A caution where noise drowns even the largest of ``SIZES``; it follows from the plan alone."""
+    least = expected_error(promise).least_shown
+    if least <= SIZES[-1]:
+        return ()
+    return (
+        f"noise drowns the counts: a cell is shown from {least:,.0f} on, and one of {SIZES[-1]} is not; "
+        f"choose {ways_out(table)}",
+    )
+
+
+def needs_in_words(promise: Promise, n_cells: int, table: Kind) -> str:
+    """What must be counted for a tenth of the cells to be shown; it follows from the plan alone."""
+    cells = max(n_cells // 10, 1)
+    what = "trips" if table == "flows" else "people"
+    return (
+        f"for a tenth of the cells ({cells:,}) to be shown, at least "
+        f"{cells * expected_error(promise).least_shown:,.0f} {what} must be counted in them; with fewer, "
+        f"choose {ways_out(table)}"
+    )
+
+
 def error_in_words(error: ExpectedError, table: Kind) -> str:
     """One line on an expected error; flows there and back share their noise as far as they are alike."""
     sizes = ", ".join(

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
+from pyarrow import Table
 from pydantic import ValidationError
 
 from shoal.errors import InputError, MisuseError
@@ -22,10 +23,11 @@ from shoal.runtime.run import Engine, Run, run_tasks
 from shoal.runtime.staging import partial_name, report_partials, require_absent, staged_file, staged_folder
 from shoal.units import percent
 from shoal.version import __version__
-from shoal_tables.definition.manifest import COLUMNS, Files, Promise, TableManifest
+from shoal_tables.definition.manifest import COLUMNS, Files, Kind, Promise, TableManifest
 from shoal_tables.making import folder as files
 from shoal_tables.making.calibration import Privacy, add_noise, cost_of, promise_of, sampler_name
 from shoal_tables.making.contributions import Tally, tally
+from shoal_tables.making.promise import drowned, ways_out
 from shoal_tables.making.record import record_page
 from shoal_tables.making.rules import Rules
 
@@ -33,6 +35,7 @@ SAMPLES_PER_TASK: Final = 2_000_000
 
 _MUCH: Final = 0.2  # of what is counted, from which on the publisher is told that the bound takes it away
 _MOST: Final = 0.5  # from which on no budget is spent with a bound that nobody chose
+_LITTLE: Final = 0.5  # of what is counted: cells that show less of it make a table that says little
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,12 +52,15 @@ class Tabulation:
         How many cells are certain enough to show.
     notes : tuple of str
         What the publisher should know; as secret as the raw data.
+    cautions : tuple of str
+        Why the table is of little use; they follow from the plan and the table, so they cost nothing.
     """
 
     folder: Path
     manifest: TableManifest
     shown_cells: int
     notes: tuple[str, ...]
+    cautions: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,9 +156,7 @@ def tabulate(
         least = promise.least_shown / promise.granularity
         words = f"no cell has the {least:.3g} from which on it is shown by itself: the table is noise alone"
         if ledger is not None:
-            raise InputError(
-                f"{words}. Nothing was spent; choose larger zones, fewer --hours or a larger --epsilon"
-            )
+            raise InputError(f"{words}. Nothing was spent; choose {ways_out(rules.table)}")
         notes = (*notes, words)
     manifest = manifest_of(rules, promise, exact.intake, publishable=rng.publishable)
     with (
@@ -183,7 +187,27 @@ def tabulate(
         absent = {"zones": {"nested"}} if rules.outer is None else None
         files.write_json(manifest.model_dump(mode="json", exclude=absent), folder / Files.MANIFEST)
     shown_cells = len(table) - table["shown"].null_count
-    return Tabulation(folder=output, manifest=manifest, shown_cells=shown_cells, notes=notes)
+    return Tabulation(
+        folder=output,
+        manifest=manifest,
+        shown_cells=shown_cells,
+        notes=notes,
+        cautions=(*drowned(promise, rules.table), *little_shown(table, promise, rules.table)),
+    )
+
+
+def little_shown(table: Table, promise: Promise, kind: Kind) -> tuple[str, ...]:
+    """A caution where the cells that are certain enough to show hold less than half of what is counted."""
+    counts, is_shown = table["count"].to_numpy(), table["shown"].is_valid().to_numpy()
+    total = counts.sum() if promise.totals is None else promise.totals.after / promise.granularity
+    shown = counts[is_shown].sum()
+    if shown >= _LITTLE * total > 0:
+        return ()
+    share = f", with {percent(shown / total, 0)} of what is counted" if total > shown else ""
+    return (
+        f"only {is_shown.sum():,} of {len(table):,} cells are certain enough to show{share}; the rest is "
+        f"mostly noise. Epsilon is spent; {ways_out(kind)} would show more",
+    )
 
 
 def count(
