@@ -22,8 +22,8 @@ import pytest
 from command_line import Shoal
 from shoal.cli import main as cli
 from shoal.publishing.demo import FILES, ending
-from shoal.runtime.checkpoint import Checkpoint
-from shoal.runtime.staging import staged_folder
+from shoal.runtime.checkpoint import Checkpoint, locked_folder
+from shoal.runtime.staging import find_partials, staged_folder
 from shoal.synthetic import write_synthetic
 
 
@@ -675,6 +675,13 @@ def test_secret_parts_that_lie_here_are_named_with_the_command_that_removes_them
     assert f"rm -r {tmp_path}/.links.parquet.partial-0123 '{tmp_path}/my release.parts'" in told
     assert (tmp_path / "my release" / "manifest.json").exists()
     (tmp_path / ".links.parquet.partial-0123").unlink()
+    (tmp_path / ".theirs.partial-0123").mkdir()
+    with locked_folder(tmp_path / ".theirs.partial-0123", "wait"):  # as a running command holds it
+        other = shoal("publish", tmp_path / "my release", "--to", tmp_path / "third", "--format", "csv")
+        free = find_partials(tmp_path / "theirs")
+    assert f"another command is writing here: {tmp_path}/.theirs.partial-0123\n" in other.err
+    assert ("rm -r" in other.err, free) == (False, [])
+    (tmp_path / ".theirs.partial-0123").rmdir()
     (tmp_path / ".csv.partial-0123").mkdir()  # and those of a stopped export or conversion
     export = shoal("publish", tmp_path / "my release", "--to", tmp_path / "csv", "--format", "csv")
     assert export.err.count(f"rm -r {tmp_path}/.csv.partial-0123\n") == 1

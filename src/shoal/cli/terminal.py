@@ -15,7 +15,7 @@ import click
 
 from shoal.messages import write_requested_messages
 from shoal.runtime.compiling import COMPILING
-from shoal.runtime.staging import LISTENERS
+from shoal.runtime.staging import LISTENERS, is_in_use
 from shoal.runtime.timings import Pace, requested_progress_file
 from shoal.units import counted, measured_s
 
@@ -120,10 +120,11 @@ class Bars:
     def _name_parts(self, parts: Sequence[Path]) -> None:
         if new := [path for path in parts if path not in self._parts]:
             self._parts.update(new)
-            self.say(
-                "note: parts (secret) lie here of a run that was stopped, or is still running: "
-                f"{rm_command(*new)}"
-            )
+            in_use = [path for path in new if is_in_use(path)]
+            if in_use:
+                self.say(f"note: another command is writing here: {', '.join(map(str, in_use))}")
+            if stopped := [path for path in new if path not in in_use]:
+                self.say(f"note: parts (secret) lie here of a run that was stopped: {rm_command(*stopped)}")
 
     def _show_bar(self, label: str, done: int, total: int, *, restarted: bool) -> None:
         from rich.console import Console

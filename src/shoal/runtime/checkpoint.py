@@ -1,6 +1,5 @@
 """Finished parts of long work, for their owner only, never inside a release."""
 
-import errno
 import hashlib
 import json
 import os
@@ -18,7 +17,7 @@ import numpy as np
 
 from shoal.errors import InputError, InUseError, OtherJobError, OutputError
 from shoal.runtime.arrays import Numbers
-from shoal.runtime.staging import explain_write_errors, partial_name
+from shoal.runtime.staging import explain_write_errors, partial_name, take_lock
 from shoal.version import __version__
 
 Arrays = Mapping[str, Numbers]
@@ -112,7 +111,8 @@ def locked_folder(folder: Path, remedy: str) -> Iterator[None]:
         _make_private_folder(folder)
         descriptor = os.open(folder, os.O_RDONLY)
     try:
-        _lock(folder, descriptor, remedy)
+        if not take_lock(descriptor):
+            raise InUseError(f"another command works in {folder}; wait until it has ended, {remedy}")
         yield
     finally:
         os.close(descriptor)
@@ -131,19 +131,6 @@ def _make_private_folder(folder: Path) -> None:
             except PermissionError:
                 if status.st_uid != os.geteuid():  # else it is a file system that knows no rights
                     raise
-
-
-def _lock(folder: Path, descriptor: int, remedy: str) -> None:
-    from filelock import lock_descriptor
-
-    try:
-        is_locked = lock_descriptor(descriptor, blocking=False)
-    except OSError as error:
-        if error.errno not in (errno.ENOLCK, errno.ENOTSUP):  # a file system without locks: as if alone
-            raise
-        return
-    if not is_locked:
-        raise InUseError(f"another command works in {folder}; wait until it has ended, {remedy}")
 
 
 def parts_folder(output: Path) -> Path:

@@ -27,12 +27,46 @@ def staged_folder(target: Path) -> Iterator[Path]:
         with explain_write_errors(target):
             target.parent.mkdir(parents=True, exist_ok=True)
             staging.mkdir(mode=0o700)
-            yield staging
-            flush_to_disk(staging)
-            staging.chmod(0o777 & ~_umask())
-            staging.rename(target)
+            with _locked(os.open(staging, os.O_RDONLY)):
+                yield staging
+                flush_to_disk(staging)
+                staging.chmod(0o777 & ~_umask())
+                staging.rename(target)
     finally:
         shutil.rmtree(staging, ignore_errors=True)
+
+
+@contextmanager
+def _locked(descriptor: int) -> Iterator[None]:
+    try:
+        take_lock(descriptor)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def take_lock(descriptor: int) -> bool:
+    """Lock an open file or folder until it is closed; False where another command holds the lock."""
+    from filelock import lock_descriptor  # loads asyncio
+
+    try:
+        return lock_descriptor(descriptor, blocking=False)
+    except OSError as error:
+        if error.errno not in (errno.ENOLCK, errno.ENOTSUP):  # a file system without locks: as if alone
+            raise
+        return True
+
+
+def is_in_use(path: Path) -> bool:
+    """Whether a running command holds the lock of this file or folder."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            return not take_lock(descriptor)
+        finally:
+            os.close(descriptor)
+    except OSError:
+        return False
 
 
 def require_absent(target: Path) -> None:
@@ -70,14 +104,14 @@ def staged_file(path: Path, write: Callable[[BinaryIO], object], *, mode: int = 
     with explain_write_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
     try:
-        with (
-            explain_write_errors(path),
-            os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file,
-        ):
-            write(file)
-        yield
         with explain_write_errors(path):
-            partial.rename(path)
+            descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        with _locked(descriptor):
+            with explain_write_errors(path), os.fdopen(os.dup(descriptor), "wb") as file:
+                write(file)
+            yield
+            with explain_write_errors(path):
+                partial.rename(path)
     finally:
         partial.unlink(missing_ok=True)
 
@@ -88,8 +122,8 @@ def partial_name(target: Path) -> Path:
 
 
 def find_partials(target: Path) -> list[Path]:
-    """Hidden incomplete outputs of this name, of runs that were killed or still work."""
-    return _partials_of(glob.escape(target.name), target.parent)
+    """Hidden incomplete outputs of this name that no running command writes."""
+    return [path for path in _partials_of(glob.escape(target.name), target.parent) if not is_in_use(path)]
 
 
 def _partials_of(names: str, folder: Path) -> list[Path]:

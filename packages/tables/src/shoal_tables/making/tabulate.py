@@ -17,6 +17,7 @@ from shoal.measures.query import batches_of_records
 from shoal.model.intake import Intake, Reading
 from shoal.model.people_on_disk import StoredPeople
 from shoal.runtime.arrays import Integers
+from shoal.runtime.checkpoint import locked_folder
 from shoal.runtime.files import local_path
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Engine, Run, run_tasks
@@ -148,7 +149,8 @@ def tabulate(
             raise MisuseError(f"--ledger and --secret are both {secret}; give each a file")
         ledger.require(cost_of(rules, promise))
     reading = require_reading(reading or Reading(), rules)
-    exact = count(source, rules, privacy, promise.sampler, partial_name(secret), reading, run, engine)
+    with locked_folder(scratch := partial_name(secret), "or choose another --secret"):
+        exact = count(source, rules, privacy, promise.sampler, scratch, reading, run, engine)
     promise, notes = exact.promise, exact.notes
     cost = cost_of(rules, promise, exact.intake.unit_of_protection)
     counts = rules.with_sums(exact.counts)
@@ -221,8 +223,9 @@ def count(
     engine: Engine | None,
 ) -> Counts:
     """The clipped counts of all units, the same on every engine; people lie in ``scratch`` meanwhile."""
+    stored = scratch / "people"
     try:
-        people = store_people(source, reading, scratch, run, engine=engine)
+        people = store_people(source, reading, stored, run, engine=engine)
         if people.crs != rules.zones.plane:
             given = "local meters" if people.crs is None else "degrees"
             raise MisuseError(
@@ -234,7 +237,7 @@ def count(
         counts, totals, sums = (np.zeros(size, dtype=np.int64) for size in (rules.n_cells, 2, 2))
         unit = people.intake.unit_of_protection
         promise = promise_of(rules, privacy, unit_of_protection=unit, sampler=sampler)
-        tally_some = partial(tally_people, scratch, rules, promise)
+        tally_some = partial(tally_people, stored, rules, promise)
         spans = list(batches_of_records(np.cumsum([0, *people.lengths]), SAMPLES_PER_TASK))
         for part in run_tasks(tally_some, spans, engine or run, run, "counting"):
             counts[part.cells] += part.counts
