@@ -223,7 +223,12 @@ def _lines_of(published: "Publication") -> list[str]:
             None if strongest is None else strongest.to_json(), "none was measured; shoal attack plays them"
         ),
         *_weaker(published),
-        *published.stations,
+        *(
+            f"{one} --places FILE (or --cells FILE) measures it."
+            if one.identifier == "stations.no_list"
+            else one
+            for one in published.stations
+        ),
     ]
     if place is not None:
         lines.append(

@@ -64,8 +64,7 @@ def station_cautions(facts: Facts, rate: Mapping[str, Any] | None) -> tuple[Mess
     if places_known(original) is None:
         text = (
             "Positions repeat as those of base stations do, and no list of places was given. With a public "
-            "list, an attacker reads more out of boxes than these attacks do: give it with --places FILE (or "
-            "--cells FILE) to measure how much."
+            "list, an attacker reads more out of boxes than these attacks do; how much was not measured."
         )
         return (say("stations.no_list", text),) if positions_repeat(original) else ()
     if rate is None or rate["rate"] - rate["baseline"] <= _MOST:
