@@ -291,7 +291,23 @@ def test_what_each_stage_took_is_told_when_asked(
     lines = shoal(*words, "--output", tmp_path / "lines", "--timings").out.splitlines()
     shown = lines[lines.index(next(line for line in lines if line.startswith("stage "))) + 1 :]
     assert [line[:28].strip() for line in shown] == [*stages, "all"]
-    assert "timings" not in json.loads(shoal(*words, "--output", tmp_path / "unasked", "--json").out)
+    quiet = shoal(*words, "--output", tmp_path / "quiet", "--timings", "--quiet")
+    assert (quiet.out, [line[:28].strip() for line in quiet.err.splitlines()][-1 - len(stages) :]) == (
+        "",
+        [*stages, "all"],
+    )
+    unasked = shoal(*words, "--output", tmp_path / "unasked", "--json")
+    assert "timings" not in json.loads(unasked.out)
+
+
+def test_where_the_linkage_lies_or_that_there_is_none_is_told(
+    city: Path, tmp_path: Path, shoal: Shoal
+) -> None:
+    words = ("anonymize", city, "--k", 2, "--risk-tries", 0)
+    without = shoal(*words, "--output", tmp_path / "without").out
+    assert "linkage: none; --linkage FILE keeps who is in which record" in without
+    kept = shoal(*words, "--output", tmp_path / "r", "--linkage", tmp_path / "l.parquet").out
+    assert [line for line in kept.splitlines() if "linkage:" in line] == [f"linkage: {tmp_path}/l.parquet"]
 
 
 def test_who_finds_another_command_at_work_is_not_told_to_remove_its_parts(

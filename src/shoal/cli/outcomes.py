@@ -157,7 +157,10 @@ def print_publication(
 
     files = {"output": published.folder, "report": published.folder / REPORT_FILE, **other_files}
     costs = [] if timings is None else timings.costs()
+    costs_shown = format_costs(costs) if costs else ()
     named = [f"{name.replace('_', ' ')}: {path}" for name, path in files.items() if path is not None]
+    if files.get("linkage") is None:
+        named.append("linkage: none; --linkage FILE keeps who is in which record, for a full check")
     print_result(
         as_json,
         {
@@ -165,8 +168,8 @@ def print_publication(
             **_document_of(published, costs),
             **(also or {}),
         },
-        [*_lines_of(published), *lines, *(ending or named), *(format_costs(costs) if costs else ())],
-        cautions=published.cautions,
+        [*_lines_of(published), *lines, *(ending or named), *costs_shown],
+        cautions=(*published.cautions, *costs_shown),
     )
 
 
