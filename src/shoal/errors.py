@@ -4,9 +4,9 @@ A message says in one line what happened, where, and what to do. It never holds 
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Final
+from typing import Any, Final
 
 _OPTION: Final = re.compile(r"(?<![\w-])--([a-z][a-z-]*)")
 _OTHERWISE: Final = {  # options that are no argument of the same name
@@ -23,6 +23,35 @@ _OTHERWISE: Final = {  # options that are no argument of the same name
     "suppress-space": "suppress_space_m",
     "suppress-time": "suppress_time_s",
 }
+
+
+_MISTAKES: Final = {  # how a kind of mistake that pydantic reports begins
+    "missing": "it is missing",
+    "extra_forbidden": "there is no such entry",
+    "string_type": "must be a text",
+    "int_": "must be a whole number",
+    "float_": "must be a number",
+    "bool_": "must be true or false",
+    "date_": "must be a date such as 2024-01-31",
+    "datetime_": "must be a date with a time, such as 2024-01-31T08:00",
+}
+_ITS_WORDS: Final = (
+    (r"^Value error, ", ""),
+    (r"^\w+ should ", "must "),
+    ("greater than or equal to", "at least"),
+    ("less than or equal to", "at most"),
+)
+
+
+def mistake_in_words(mistake: Mapping[str, Any]) -> str:
+    """A mistake that pydantic reports, for a reader who knows no pydantic."""
+    for kind, words in _MISTAKES.items():
+        if mistake["type"].startswith(kind):
+            return words
+    message: str = mistake["msg"]
+    for words, ours in _ITS_WORDS:
+        message = re.sub(words, ours, message)
+    return message
 
 
 def to_python_names(message: str) -> str:

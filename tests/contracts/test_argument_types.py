@@ -36,7 +36,8 @@ WRONG: list[tuple[Callable[[], Any], str]] = [
     (lambda: shoal.SeriesOptions(state=5), "state = 5 is not a path"),  # type: ignore[arg-type]
     (lambda: shoal.Run(threads="two"), "threads = 'two' is not a whole number"),  # type: ignore[arg-type]
     (lambda: shoal.KAnonymity(k=2, truthful="yes"), "truthful = 'yes' is not True or False"),  # type: ignore[arg-type]
-    (lambda: shoal.Statement(publisher=5), "publisher: Input should be a valid string"),
+    (lambda: shoal.Statement(publisher=5), "publisher: must be a text"),
+    (lambda: shoal.Statement(reassess_on="soon"), "reassess_on: must be a date such as 2024-01-31"),
     (lambda: shoal.Statement(owner="me"), "owner: no such entry; known: data_set, version"),
     (lambda: shoal.Statement(reasses_on="2027-01-31"), "reasses_on: .*; did you mean reassess_on. known"),
     (

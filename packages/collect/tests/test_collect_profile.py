@@ -90,13 +90,13 @@ def test_a_profile_is_read_in_units(tmp_path: Path) -> None:
     ("change", "said"),
     [
         (("k = 3\n", ""), "k: is missing"),
-        (("k = 3", "k = 16"), "k: input should be less than 16"),
+        (("k = 3", "k = 16"), "k: must be less than 16"),
         (("k = 3", "k = -1"), "k: "),
         (("k = 3", 'k = "many"'), "k: "),
         (("k = 3", "k = 3\nkk = 4"), "kk: is not a setting of a profile"),
         (
             ('"strict"', '"gentle"'),
-            "trimming: input should be 'verified-pairs' or 'strict'",
+            "trimming: must be 'verified-pairs' or 'strict'",
         ),
         (
             ('radius = "500m"', "radius = 500"),
@@ -105,7 +105,7 @@ def test_a_profile_is_read_in_units(tmp_path: Path) -> None:
         (('radius = "500m"', 'radius = "500"'), "blur.radius: '500' is not a length"),
         (('radius = "500m"', 'radius = "30min"'), "blur.radius: '30min' is not a length"),
         (('radius = "500m"', 'radius = "60m"'), "blur.radius: a circle of less than 75 m cannot hide"),
-        (('radius = "500m"', 'radius = "100km"'), "blur.radius: input should be less than or equal to 65535"),
+        (('radius = "500m"', 'radius = "100km"'), "blur.radius: must be at most 65535"),
         (('gap = "30min"', 'gap = "5min"'), "blur.gap: an interval of less than 6 min cannot hide"),
         (('gap = "30min"\n', ""), "blur.gap: is missing"),
         (("lat = 48.849", "lat = 95"), "the place 'Saint-Antoine'.lat: "),

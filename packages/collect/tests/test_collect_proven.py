@@ -128,7 +128,7 @@ def test_terms_that_leave_no_time_for_proofs_are_refused(shoal: Shoal, tmp_path:
     )
     for term, message in (
         ("phase_limit_s = 9", "21 s a hop"),  # shuffles are proven unless the file says otherwise
-        ("group_size = 99", "group_size Input should be less than or equal to 24"),
+        ("group_size = 99", "group_size must be at most 24"),
         ("groups = 3", "groups is no term"),
         ("witnesses = []", "use the option"),
     ):

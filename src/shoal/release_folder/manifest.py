@@ -22,7 +22,7 @@ from pydantic import (
     model_validator,
 )
 
-from shoal.errors import InputError, MisuseError
+from shoal.errors import InputError, MisuseError, mistake_in_words
 from shoal.model.claims import PayloadKind, claim_to_json
 from shoal.model.grid import Grid
 from shoal.model.intake import Reading, require_types
@@ -102,7 +102,8 @@ class Statement(BaseModel):
         except ValidationError as error:
             first = error.errors()[0]
             where = ".".join(str(part) for part in first["loc"])
-            why, known = first["msg"], (EarlierRelease if len(first["loc"]) > 1 else type(self)).model_fields
+            known = (EarlierRelease if len(first["loc"]) > 1 else type(self)).model_fields
+            why = mistake_in_words(first)
             if first["type"] == "extra_forbidden":
                 near = "".join(get_close_matches(str(first["loc"][-1]), known, n=1))
                 why = f"no such entry; {near and f'did you mean {near}? '}known: {', '.join(known)}"
@@ -406,7 +407,7 @@ def _first_error(error: ValidationError) -> str:
         parents = [part for part in first["loc"][:-1] if part in _NAMES]
         return f"{'.'.join(map(str, parents)) or 'the document'}: it has an entry that no manifest has"
     where = ".".join(str(part) for part in first["loc"] if part in _NAMES)
-    return f"{where or 'the document'}: {first['msg']}"
+    return f"{where or 'the document'}: {mistake_in_words(first)}"
 
 
 def _no_number(_text: str) -> float:

@@ -9,7 +9,7 @@ import click
 
 from shoal.cli.options import DURATION, PATH, needs_extra, refuse_unused
 from shoal.cli.sections import ExampleCommand
-from shoal.errors import InputError, MisuseError
+from shoal.errors import InputError, MisuseError, mistake_in_words
 from shoal_collect.cli.collect import (
     TOKEN_DAYS,
     kept_in,
@@ -153,7 +153,7 @@ def _terms_of(options: dict[str, Any]) -> "Terms":
     except ValidationError as error:
         mistake = error.errors()[0]
         where = ".".join(map(str, mistake["loc"]))
-        message = "is no term" if mistake["type"] == "extra_forbidden" else mistake["msg"]
+        message = "is no term" if mistake["type"] == "extra_forbidden" else mistake_in_words(mistake)
         raise InputError(f"{file or 'the terms'}: {where} {message}".replace("  ", " ")) from error
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
-from shoal.errors import InputError, MisuseError
+from shoal.errors import InputError, MisuseError, mistake_in_words
 from shoal.measures.presence import HomeOrWork as Found
 from shoal.measures.presence import share_of_hours
 from shoal.runtime.files import read_settings
@@ -197,8 +197,7 @@ def _in_words(error: Any, entries: Mapping[str, Any]) -> str:
     remedy = {
         "missing": "is missing",
         "extra_forbidden": "is not a setting of a profile",
-        "value_error": str(error.get("ctx", {}).get("error", error["msg"])),
-    }.get(error["type"], error["msg"][:1].lower() + error["msg"][1:])
+    }.get(error["type"], mistake_in_words(error))
     if where and error["type"] == "greater_than_equal":
         remedy = _TOO_SMALL.get(where[-1], remedy)
     return f"{'.'.join(map(str, where))}: {remedy}" if where else remedy

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from shoal.errors import MisuseError
+from shoal.errors import MisuseError, mistake_in_words
 from shoal_collect.crypto.group import FFDHE3072
 from shoal_collect.crypto.hashing import hash_of
 from shoal_collect.crypto.sealing import MAX_TEXT_BYTES, OVERHEAD_BYTES
@@ -195,4 +195,6 @@ def read_terms(entries: Any) -> Terms:
     try:
         return Terms.model_validate(entries)
     except ValidationError as error:
-        raise PeerError("out-of-range", f"terms that cannot be kept: {error.errors()[0]['msg']}") from error
+        raise PeerError(
+            "out-of-range", f"terms that cannot be kept: {mistake_in_words(error.errors()[0])}"
+        ) from error

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, field_validator
 
-from shoal.errors import InputError, MisuseError
+from shoal.errors import InputError, MisuseError, mistake_in_words
 from shoal.io.columns.owners import UNITS
 from shoal.model.intake import Reading, require_types
 from shoal.release_folder.files import require_plain_file
@@ -231,7 +231,7 @@ def read_table_manifest(folder: Path) -> TableManifest:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(str(part) for part in first["loc"] if part in TableManifest.model_fields)
         raise InputError(
-            f"{path} is no manifest of a table: {where or 'the document'}: {first['msg']}"
+            f"{path} is no manifest of a table: {where or 'the document'}: {mistake_in_words(first)}"
         ) from error
     except ValueError as error:
         raise InputError(f"{path} is no manifest of a table: it is no JSON") from error

@@ -11,7 +11,7 @@ import numpy as np
 from pyarrow import Table
 from pydantic import ValidationError
 
-from shoal.errors import InputError, MisuseError
+from shoal.errors import InputError, MisuseError, mistake_in_words
 from shoal.io.disk.storing import store_people
 from shoal.measures.query import batches_of_records
 from shoal.model.intake import Intake, Reading
@@ -324,4 +324,4 @@ def manifest_of(rules: Rules, promise: Promise, intake: Intake, *, publishable: 
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(map(str, first["loc"]))
-        raise MisuseError(f"a table cannot state its {where}: {first['msg']}") from error
+        raise MisuseError(f"a table cannot state its {where}: {mistake_in_words(first)}") from error
