@@ -7,12 +7,14 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
 import pytest
 
+from command_line import Shoal
 from desk_visits import Visitor, WorkerHere
 from shoal.errors import OutputError
 from shoal.runtime.timings import ProgressFile, read_progress
@@ -357,3 +359,26 @@ def test_progress_is_told_through_a_file(tmp_path: Path) -> None:
     assert seen is not None
     assert (seen.label, seen.done, seen.total) == ("checking", 1, 4)
     assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_folder_that_holds_a_case_says_so_and_still_offers_sample_data(
+    newcomer: Visitor, desk_city: Path, shoal: Shoal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def serve(folder: Path, _port: int, ready: Callable[[str], None], *, open_browser: bool) -> None:
+        assert (folder, open_browser) == (newcomer.folder, False)
+        ready("http://here")
+
+    monkeypatch.setattr("shoal_desk.app.serve_desk", serve)
+    words = ("desk", "--folder", newcomer.folder, "--no-browser")
+    assert "holds a case" not in shoal(*words).err
+    assert ('id="case"' in newcomer.get("data").html, 'value="sample"' in newcomer.get("data").html) == (
+        False,
+        True,
+    )
+    newcomer.post("data", "start:data", source=str(desk_city))
+    page = newcomer.get("data").html
+    assert f"This folder holds a case of {desk_city}, which goes on here." in page
+    assert 'value="sample"' in page
+    assert (
+        f"{newcomer.folder} holds a case, which goes on; another --folder begins another" in shoal(*words).err
+    )

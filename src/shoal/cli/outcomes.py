@@ -228,7 +228,7 @@ def _lines_of(published: "Publication") -> list[str]:
         *_weaker(published),
         *(
             f"{one} --places FILE (or --cells FILE) measures it."
-            if one.identifier == "stations.no_list"
+            if getattr(one, "identifier", "") == "stations.no_list"
             else one
             for one in published.stations
         ),

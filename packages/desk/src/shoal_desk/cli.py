@@ -52,6 +52,9 @@ def desk(folder: Path, port: int, no_browser: bool) -> int:
     """
     with needs_extra("shoal-desk"):
         from shoal_desk.app import serve_desk
+        from shoal_desk.case import CHOICES_FILE
+    if (folder / CHOICES_FILE).exists():
+        click.echo(f"{folder} holds a case, which goes on; another --folder begins another", err=True)
 
     def ready(address: str) -> None:
         click.echo(f"desk at {address}")
