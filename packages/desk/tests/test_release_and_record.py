@@ -31,6 +31,7 @@ from shoal_desk.recipients import RECIPIENTS
 from shoal_desk.record import read_attacks
 from shoal_desk.risk import risks_of, strongest_first
 from shoal_desk.steps.release import classes_of
+from shoal_desk.words import Words
 from shoal_desk.work import result_file
 
 
@@ -159,6 +160,23 @@ def test_nothing_is_kept_while_an_attack_on_names_is_missing(
     (one,) = risks_of(recipients, rates, "boxes", no_victims=met_nobody)
     assert (one.verdict, one.of_other_kind, one.no_victims) == (verdict, 1, len(met_nobody))
     assert one.missing == tuple(text for text in others if text not in met_nobody)
+
+
+@pytest.mark.parametrize(
+    ("rate", "tries", "verdict"),
+    [(0.0, 38, "few"), (0.0, 39, "kept"), (0.3, 1, "exceeded"), (0.0, None, "kept")],
+)
+def test_few_tries_cannot_show_that_a_threshold_is_kept(rate: float, tries: int | None, verdict: str) -> None:
+    (one,) = risks_of(
+        {"public": ("points:4",)}, [NAMED | {"rate": rate, "worst": rate}], "boxes", tries=tries
+    )
+    assert one.verdict == verdict
+    assert one.to_json()["verdict"] == ("not judged" if verdict == "few" else verdict)
+    if verdict == "few":
+        assert one.answer(Words("en")) == "not judged: 38 tries; at least 39 are needed"
+    assert {row.name: row.least_tries for row in RECIPIENTS.values()} == {
+        "public": 39, "research": 16, "processor": 8, "inside": 16,
+    }  # fmt: skip
 
 
 def test_attacks_without_knowledge_are_those_of_every_recipient() -> None:

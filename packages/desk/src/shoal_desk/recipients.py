@@ -5,10 +5,12 @@ A new one needs a row here and words under ``recipient.NAME`` in each file of ``
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from math import ceil
 from typing import Final, Literal
 
 from shoal.attacks.adversary import Adversary
 from shoal.attacks.knowledge import parse_knowledge
+from shoal.attacks.rate import Z_95
 from shoal.attacks.table import ATTACKS
 from shoal.errors import MisuseError
 from shoal.model.claims import PayloadKind
@@ -57,6 +59,11 @@ class Recipient:
     def at_most(self) -> float:
         """The threshold as a share."""
         return next(most for most, band in BANDS if band == self.threshold)
+
+    @property
+    def least_tries(self) -> int:
+        """The fewest tries whose 95 % interval (Wilson's) ends at the threshold or below if none succeeds."""
+        return ceil(Z_95**2 * (1 / self.at_most - 1))
 
 
 _ROWS: Final = (

@@ -186,6 +186,7 @@ def sign_off(
         release.kind,
         claim=type(release.claim),
         no_victims=attacks["no_victims"],
+        tries=attacks["command"]["tries"],
     )
     html = record_page(
         folder=folder,
@@ -331,8 +332,9 @@ def read_attacks(file: Path, released: str) -> dict[str, Any]:
     if not sound or not isinstance(notes, list) or not all(isinstance(note, str) for note in notes):
         raise InputError(f"{file} is not what `shoal attack --json` prints")
     command = document.get("command")
-    if not isinstance(command, dict) or type(command.get("seed")) is not int or command["seed"] < 0:
-        raise InputError(f"{file} does not say the seed of its attacks; run shoal attack --json again")
+    numbers = [command.get(name) for name in ("seed", "tries")] if isinstance(command, dict) else [None]
+    if not isinstance(command, dict) or any(type(one) is not int or one < 0 for one in numbers):
+        raise InputError(f"{file} does not say seed and tries of its attacks; run shoal attack --json again")
     if command.get("like") is not None:
         raise InputError(f"{file} holds attacks on one crowd alone; run shoal attack --json without --like")
     if document.get("release_sha256") != released:

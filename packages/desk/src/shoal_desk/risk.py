@@ -57,6 +57,8 @@ class RecipientRisk:
     naming
         How often attacks name the right record, by what is judged: the average of the strongest, and the
         maximum, the best chance of any on one of those attacked. None if no such attack was played.
+    tries
+        The number of people whom each attack was asked to try; None if that is not known.
     """
 
     name: str
@@ -69,6 +71,7 @@ class RecipientRisk:
     strongest: AttackRate | None
     raw: float | None
     naming: Mapping[str, float] | None
+    tries: int | None
 
     @property
     def recipient(self) -> Recipient:
@@ -86,13 +89,18 @@ class RecipientRisk:
         return self.judged is not None and self.judged > self.recipient.at_most + _ROUNDING
 
     @property
-    def verdict(self) -> Literal["exceeded", "missing", "no_naming", "kept"]:
-        """More attacks only raise a figure: with some missing it is above the threshold, or not judged."""
+    def verdict(self) -> Literal["exceeded", "missing", "no_naming", "few", "kept"]:
+        """More attacks only raise a figure: with some missing it is above the threshold, or not judged.
+
+        Too few tries cannot show that a threshold is kept, whatever they find.
+        """
         if self.is_above:
             return "exceeded"
         if self.missing_names:
             return "missing"
-        return "no_naming" if self.naming is None else "kept"
+        if self.naming is None:
+            return "no_naming"
+        return "kept" if self.tries is None or self.tries >= self.recipient.least_tries else "few"
 
     def figure(self, words: Words) -> str:
         """What is judged, and the threshold; empty without an attack on names."""
@@ -104,6 +112,8 @@ class RecipientRisk:
 
     def answer(self, words: Words) -> str:
         """The verdict in words."""
+        if self.verdict == "few":
+            return words("signed.few", n=self.tries, least=self.recipient.least_tries)
         said = words(f"signed.{self.verdict}")
         return f"{said} {', '.join(self.missing)}" if self.verdict == "missing" else said
 
@@ -130,8 +140,12 @@ def risks_of(
     *,
     claim: type[Claim] | None = None,
     no_victims: Collection[str] = (),
+    tries: int | None = None,
 ) -> list[RecipientRisk]:
-    """By the knowledge of adversaries. no_victims: of those who know enough of nobody."""
+    """By the knowledge of adversaries. no_victims: of those who know enough of nobody.
+
+    tries: the number of people whom each attack was asked to try.
+    """
     raw_rates = {(one["name"], one["asked"]): one["rate"] for one in attacks if one["target"] == "raw"}
     rows = []
     for name, texts in recipients.items():
@@ -158,6 +172,7 @@ def risks_of(
                 }
                 if naming
                 else None,
+                tries=tries,
             )
         )
     return rows

@@ -49,7 +49,9 @@ def _content(desk: Desk, work: Work, _words: Words) -> dict[str, Any]:
     kind = METHODS[choices.method].about.publishes if choices.method else "boxes"
     return {
         "fields": FIELDS,
-        "risks": [] if attacked is None else risks_of(choices.recipients, attacked["attacks"], kind),
+        "risks": []
+        if attacked is None
+        else risks_of(choices.recipients, attacked["attacks"], kind, tries=attacked["command"]["tries"]),
         "written": written,
         "page": None if written is None or not Path(written["record"]).exists() else written["record"],
         "signed": sorted(path.name for path in desk.folder.glob("record*.html")),

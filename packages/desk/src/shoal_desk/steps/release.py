@@ -136,7 +136,9 @@ def _content(desk: Desk, work: Work, words: Words) -> dict[str, Any]:
     if content["attacked"] is not None:
         rates, kind = content["attacked"]["attacks"], METHODS[choices.method].about.publishes
         content["rates"] = strongest_first(rates, kind)
-        content["risks"] = risks_of(choices.recipients, rates, kind)
+        content["risks"] = risks_of(
+            choices.recipients, rates, kind, tries=content["attacked"]["command"]["tries"]
+        )
     written, risks = content["written"], content.get("risks", ())
     useless = written is not None and usefulness_is_none(written["usefulness"])
     content["useless"] = useless
