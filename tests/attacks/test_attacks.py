@@ -305,6 +305,17 @@ def test_a_default_attack_that_the_data_does_not_allow_is_noted() -> None:
         attack(at_once, None, None, knowledge=["period"], rng=Randomness.for_research(0))
 
 
+def test_of_several_chosen_attacks_those_that_the_data_allows_are_played() -> None:
+    at_once = Trajectories.from_rows(
+        [f"{i}" for i in range(6)], np.zeros(6), np.arange(6), np.zeros(6), grid=Grid()
+    )
+    found = attack(at_once, None, None, knowledge=["period", "points:1"], rng=Randomness.for_research(0))
+    assert {rate.asked for rate in found.rates} == {"points:1"}
+    assert [note.partition(":")[0] for note in found.notes] == ["period was not played against raw"]
+    with pytest.raises(MisuseError, match="before and after"):
+        attack(at_once, None, None, knowledge=["period", "period:1d"], rng=Randomness.for_research(0))
+
+
 def test_attribution_is_certain_on_raw_data_that_is_unique_and_is_left_open_by_crowds() -> None:
     people = random_people(60, 15, seed=8)
     release, linkage = naive_release(people, k=3)

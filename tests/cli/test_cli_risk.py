@@ -170,3 +170,15 @@ def test_years_of_few_people_are_led_to_single_days_at_once(tmp_path: Path, shoa
     assert told.out.rstrip().endswith(f"assess {file} --per-day --output exposure.html")
     for command in (("assess", file, "--k", 2), ("advise", file, "--for", "routes")):
         assert note in shoal(*command).err, "before the work"
+
+
+def test_an_attack_that_the_data_does_not_allow_is_told_beside_the_others(
+    city: Path, released: tuple[Path, Path], shoal: Shoal
+) -> None:
+    words = ("attack", city, released[0], "--linkage", released[1], "--tries", 20)
+    done = shoal(*words, "--knowledge", "points:4", "--knowledge", "period:400d", "--json")
+    document = json.loads(done.out)
+    assert (done.code, {rate["asked"] for rate in document["attacks"]}) == (3, {"points:4"})
+    assert "period:400d was not played against raw, release: " in " ".join(document["notes"])
+    assert shoal(*words, "--knowledge", "points:4").code == 0
+    assert shoal(*words, "--knowledge", "period:400d").code == 2

@@ -95,7 +95,7 @@ def attack(
         Draws victims, knowledge of them, and guesses; None = the operating system's, new at each call.
     knowledge
         The adversaries' knowledge, as after ``--knowledge``: ``points:4``. None = a selection by the kind of
-        release and its claim; notes say which of it this data does not allow.
+        release and its claim. Notes say which of several this data does not allow.
     tries
         Victims for each attack, the same on every target: all people, or this many drawn at random.
     scope
@@ -113,7 +113,7 @@ def attack(
     InputError
         When the parts do not belong together.
     MisuseError
-        For knowledge that does not exist, that this data does not allow, or fewer tries than one.
+        For knowledge that does not exist, if this data allows none of it, or fewer tries than one.
 
     Examples
     --------
@@ -138,7 +138,11 @@ def attack(
                 f"{request.text} is knowledge of points as they were given, and what is attacked holds "
                 "boxes; leave it out"
             )
-    return prepared.rates_of(requests, forgives=lambda label: label == "control" or knowledge is None)
+    forgives_all = len(requests) > 1 or knowledge is None
+    result = prepared.rates_of(requests, forgives=lambda label: label == "control" or forgives_all)
+    if knowledge and not result.rates:
+        raise MisuseError("; ".join(result.notes))
+    return result
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -68,7 +68,8 @@ class AttackOptions(CommandOptions):
             "attackers who know four times and places, or home and work",
         ),
     ),
-    epilog="A tie among c equally good answers counts 1/c. Rates are fractions with 95 % intervals.",
+    epilog="A tie among c equally good answers counts 1/c. Rates are fractions with 95 % intervals. "
+    "Exit 3: this data does not allow some of --knowledge.",
 )
 @click.argument("raw", type=SOURCE, metavar="RAW")
 @click.argument("release", type=RELEASE, metavar="RELEASE")
@@ -194,8 +195,10 @@ def attack(raw: str, release: Path | str, linkage: Path, **options: Any) -> int:
     if together is not None:
         document["together"] = together.to_json()
         lines += together.in_words(result.rates)
-    print_result(as_json, document, [*lines, *(f"  note: {note}" for note in document["notes"])])
-    return 0
+    missing = set(knowledge) - {rate.asked for rate in result.rates if rate.target == "release"}
+    notes = [f"  note: {note}" for note in document["notes"]]
+    print_result(as_json, document, [*lines, *notes], well=not missing)
+    return 3 if missing else 0
 
 
 @click.command(
