@@ -25,18 +25,15 @@ _OTHERWISE: Final = {  # options that are no argument of the same name
 }
 
 
-_MISTAKES: Final = {  # how a kind of mistake that pydantic reports begins
-    "missing": "it is missing",
-    "extra_forbidden": "there is no such entry",
-    "string_type": "must be a text",
-    "int_": "must be a whole number",
-    "float_": "must be a number",
-    "bool_": "must be true or false",
-    "date_": "must be a date such as 2024-01-31",
-    "datetime_": "must be a date with a time, such as 2024-01-31T08:00",
-}
-_ITS_WORDS: Final = (
-    (r"^Value error, ", ""),
+_OF_PYDANTIC: Final = (
+    ("^Value error, ", ""),
+    ("^Field required$", "it is missing"),
+    ("^Extra inputs are not permitted$", "there is no such entry"),
+    (r".* a valid string\b.*", "must be a text"),
+    (r".* a valid integer\b.*", "must be a whole number"),
+    (r".* a valid number\b.*", "must be a number"),
+    (r".* a valid boolean\b.*", "must be true or false"),
+    (r".* a valid date\b.*", "must be a date such as 2024-01-31"),
     (r"^\w+ should ", "must "),
     ("greater than or equal to", "at least"),
     ("less than or equal to", "at most"),
@@ -45,12 +42,9 @@ _ITS_WORDS: Final = (
 
 def mistake_in_words(mistake: Mapping[str, Any]) -> str:
     """A mistake that pydantic reports, for a reader who knows no pydantic."""
-    for kind, words in _MISTAKES.items():
-        if mistake["type"].startswith(kind):
-            return words
     message: str = mistake["msg"]
-    for words, ours in _ITS_WORDS:
-        message = re.sub(words, ours, message)
+    for theirs, ours in _OF_PYDANTIC:
+        message = re.sub(theirs, ours, message)
     return message
 
 

@@ -157,10 +157,10 @@ def print_publication(
 
     files = {"output": published.folder, "report": published.folder / REPORT_FILE, **other_files}
     costs = [] if timings is None else timings.costs()
-    costs_shown = format_costs(costs) if costs else ()
-    named = [f"{name.replace('_', ' ')}: {path}" for name, path in files.items() if path is not None]
-    if files.get("linkage") is None:
-        named.append("linkage: none; --linkage FILE keeps who is in which record, for a full check")
+    table = format_costs(costs) if costs else ()
+    none = "none; --linkage FILE keeps who is in which record, for a full check"
+    told = [(name, path or none) for name, path in files.items() if path or name == "linkage"]
+    named = [f"{name.replace('_', ' ')}: {path}" for name, path in told]
     print_result(
         as_json,
         {
@@ -168,8 +168,8 @@ def print_publication(
             **_document_of(published, costs),
             **(also or {}),
         },
-        [*_lines_of(published), *lines, *(ending or named), *costs_shown],
-        cautions=(*published.cautions, *costs_shown),
+        [*_lines_of(published), *lines, *(ending or named), *table],
+        cautions=(*published.cautions, *table),
     )
 
 
@@ -208,6 +208,9 @@ def _run_facts(published: "Publication") -> dict[str, float]:
     return {} if trace is None else {name: round(value, 3) for name, value in trace.facts.items()}
 
 
+_PLACES: Final = " --places FILE (or --cells FILE) measures it."
+
+
 def _lines_of(published: "Publication") -> list[str]:
     from shoal.report.facts.release import accuracy_rows
     from shoal.report.words.attacks import strongest_in_words
@@ -226,12 +229,7 @@ def _lines_of(published: "Publication") -> list[str]:
             None if strongest is None else strongest.to_json(), "none was measured; shoal attack plays them"
         ),
         *_weaker(published),
-        *(
-            f"{one} --places FILE (or --cells FILE) measures it."
-            if getattr(one, "identifier", "") == "stations.no_list"
-            else one
-            for one in published.stations
-        ),
+        *(f"{one}{_PLACES if one.endswith('not measured.') else ''}" for one in published.stations),
     ]
     if place is not None:
         lines.append(

@@ -196,8 +196,8 @@ def attack(raw: str, release: Path | str, linkage: Path, **options: Any) -> int:
         document["together"] = together.to_json()
         lines += together.in_words(result.rates)
     missing = set(knowledge) - {rate.asked for rate in result.rates if rate.target == "release"}
-    notes = [f"  note: {note}" for note in document["notes"]]
-    print_result(as_json, document, [*lines, *notes], well=not missing)
+    lines += (f"  note: {note}" for note in document["notes"])
+    print_result(as_json, document, lines, well=not missing)
     return 3 if missing else 0
 
 

@@ -120,8 +120,7 @@ class Bars:
     def _name_parts(self, parts: Sequence[Path]) -> None:
         if new := [path for path in parts if path not in self._parts]:
             self._parts.update(new)
-            in_use = [path for path in new if is_in_use(path)]
-            if in_use:
+            if in_use := [path for path in new if is_in_use(path)]:
                 self.say(f"note: another command is writing here: {', '.join(map(str, in_use))}")
             if stopped := [path for path in new if path not in in_use]:
                 self.say(f"note: parts (secret) lie here of a run that was stopped: {rm_command(*stopped)}")

@@ -17,7 +17,7 @@ import numpy as np
 
 from shoal.errors import InputError, InUseError, OtherJobError, OutputError
 from shoal.runtime.arrays import Numbers
-from shoal.runtime.staging import explain_write_errors, partial_name, take_lock
+from shoal.runtime.staging import explain_write_errors, locked, partial_name
 from shoal.version import __version__
 
 Arrays = Mapping[str, Numbers]
@@ -110,12 +110,10 @@ def locked_folder(folder: Path, remedy: str) -> Iterator[None]:
     with explain_write_errors(folder):
         _make_private_folder(folder)
         descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        if not take_lock(descriptor):
+    with locked(descriptor) as is_free:
+        if not is_free:
             raise InUseError(f"another command works in {folder}; wait until it has ended, {remedy}")
         yield
-    finally:
-        os.close(descriptor)
 
 
 def _make_private_folder(folder: Path) -> None:

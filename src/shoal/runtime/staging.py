@@ -6,7 +6,7 @@ import os
 import secrets
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -27,7 +27,7 @@ def staged_folder(target: Path) -> Iterator[Path]:
         with explain_write_errors(target):
             target.parent.mkdir(parents=True, exist_ok=True)
             staging.mkdir(mode=0o700)
-            with _locked(os.open(staging, os.O_RDONLY)):
+            with locked(os.open(staging, os.O_RDONLY)):
                 yield staging
                 flush_to_disk(staging)
                 staging.chmod(0o777 & ~_umask())
@@ -37,36 +37,24 @@ def staged_folder(target: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def _locked(descriptor: int) -> Iterator[None]:
+def locked(descriptor: int) -> Iterator[bool]:
+    """Lock an open file or folder, and close it at the end. False: another command holds the lock."""
+    from filelock import lock_descriptor  # loads asyncio
+
+    is_free = True  # where a file system has no locks, or none of folders: as if alone
     try:
-        take_lock(descriptor)
-        yield
+        with suppress(OSError):
+            is_free = lock_descriptor(descriptor, blocking=False)
+        yield is_free
     finally:
         os.close(descriptor)
 
 
-def take_lock(descriptor: int) -> bool:
-    """Lock an open file or folder until it is closed; False where another command holds the lock."""
-    from filelock import lock_descriptor  # loads asyncio
-
-    try:
-        return lock_descriptor(descriptor, blocking=False)
-    except OSError as error:
-        if error.errno not in (errno.ENOLCK, errno.ENOTSUP):  # a file system without locks: as if alone
-            raise
-        return True
-
-
 def is_in_use(path: Path) -> bool:
     """Whether a running command holds the lock of this file or folder."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY)
-        try:
-            return not take_lock(descriptor)
-        finally:
-            os.close(descriptor)
-    except OSError:
-        return False
+    with suppress(OSError), locked(os.open(path, os.O_RDONLY)) as is_free:
+        return not is_free
+    return False
 
 
 def require_absent(target: Path) -> None:
@@ -106,7 +94,7 @@ def staged_file(path: Path, write: Callable[[BinaryIO], object], *, mode: int = 
     try:
         with explain_write_errors(path):
             descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-        with _locked(descriptor):
+        with locked(descriptor):
             with explain_write_errors(path), os.fdopen(os.dup(descriptor), "wb") as file:
                 write(file)
             yield
