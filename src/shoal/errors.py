@@ -31,7 +31,6 @@ _OF_PYDANTIC: Final = (
     ("^Extra inputs are not permitted$", "there is no such entry"),
     (r".* a valid string\b.*", "must be a text"),
     (r".* a valid integer\b.*", "must be a whole number"),
-    (r".* a valid number\b.*", "must be a number"),
     (r".* a valid boolean\b.*", "must be true or false"),
     (r".* a valid date\b.*", "must be a date such as 2024-01-31"),
     (r"^\w+ should ", "must "),

@@ -138,8 +138,7 @@ def attack(
                 f"{request.text} is knowledge of points as they were given, and what is attacked holds "
                 "boxes; leave it out"
             )
-    forgives_all = len(requests) > 1 or knowledge is None
-    result = prepared.rates_of(requests, forgives=lambda label: label == "control" or forgives_all)
+    result = prepared.rates_of(requests, forgives=lambda label: label == "control" or len(requests) > 1)
     if knowledge and not result.rates:
         raise MisuseError("; ".join(result.notes))
     return result

@@ -68,8 +68,7 @@ class AttackOptions(CommandOptions):
             "attackers who know four times and places, or home and work",
         ),
     ),
-    epilog="A tie among c equally good answers counts 1/c. Rates are fractions with 95 % intervals. "
-    "Exit 3: this data does not allow some of --knowledge.",
+    epilog="Ties of c answers count 1/c; rates have 95 % intervals. Exit 3: some knowledge was not played.",
 )
 @click.argument("raw", type=SOURCE, metavar="RAW")
 @click.argument("release", type=RELEASE, metavar="RELEASE")
