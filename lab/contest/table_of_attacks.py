@@ -2,7 +2,8 @@
 
     python lab/contest/table_of_attacks.py measure [--data NAME ...] [--methods NAME ...]
         [--input NAME=FILE ...] [--streets NAME=NODES,EDGES ...]
-        [--victims 300] [--cpu-minutes 15] [--csv FILE]
+        [--attacks NAME ...] [--victims 300] [--cpu-minutes 15] [--csv FILE]
+    python lab/contest/table_of_attacks.py join FILE [--csv FILE]
     python lab/contest/table_of_attacks.py write [--csv FILE] [--page FILE]
 
 measure: makes every release of `CELLS`, first those without hardening, from nine tenths of the people, the
@@ -12,6 +13,9 @@ after a stop. Each cell is a process of its own, on one thread and with a limit 
 then counts, and what is lacking is noted. Where people are at base stations, readers of boxes are played with
 the list of all stations, too; where streets are from a file, with their map. For ``series`` the data are cut
 in halves of time, which are released with fresh pseudonyms and joined both ways.
+
+join: puts the rates of such a file in place of those of the same releases and adversaries, and says how many of
+the old ones were found again.
 
 write: puts the tables into the page, between its marks.
 Research seeds: nothing here is for publication.
@@ -24,7 +28,7 @@ import resource
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -227,8 +231,10 @@ def _part_of(original: Trajectories, kept: np.ndarray) -> Trajectories:
     )
 
 
-def rows_of(name: str, cell: Cell, data: Prepared, victims: int) -> list[Row]:
-    """What each adversary wins at best against one release: a row for each of its rates."""
+def rows_of(
+    name: str, cell: Cell, data: Prepared, victims: int, attacks: Collection[str] = ATTACKS
+) -> list[Row]:
+    """What each of these adversaries wins at best against one release: a row for each of its rates."""
     method = cell.make(DATA[name], data, cell.k)
     claim = method.claim()
     whole = data.snapped if method.about.publishes == "boxes" else data.given
@@ -249,8 +255,8 @@ def rows_of(name: str, cell: Cell, data: Prepared, victims: int) -> list[Row]:
         release, linkage = method.anonymize(original, Randomness.for_research(1), Run(threads=1))
         lacking = ["verification"]
         head["holds"] = str(shoal.verify(original, release, linkage).holds)
-        asked = asked_of(release)
-        lacking = [*(text for _, text in asked), "series"]
+        asked = [(row, text) for row, text in asked_of(release) if row.name in attacks]
+        lacking = [*(text for _, text in asked), *({"series"} & set(attacks))]
         places = listed(original) if release.kind == "boxes" else None
         streets = data.streets if release.kind == "boxes" and DATA[name].street_m is None else None
         drawn = [
@@ -268,7 +274,8 @@ def rows_of(name: str, cell: Cell, data: Prepared, victims: int) -> list[Row]:
         for row, text in asked:
             found += [(row, rate) for one in drawn for rate in wins(one, text)]
             lacking.remove(text)
-        found += joined(original, method, victims)
+        if "series" in attacks:
+            found += joined(original, method, victims)
         lacking = []
     except OutOfTimeError:
         pass
@@ -318,6 +325,31 @@ def measure(asked: argparse.Namespace) -> None:
             print(f"{name} {cell.method} k = {cell.k} {cell.hardening}: {len(rows)} rows", flush=True)
 
 
+def join(old: Sequence[Row], new: Sequence[Row]) -> tuple[list[Row], int, int]:
+    """The rows with those of new in place, how many rates stayed, and how many were measured by one rule."""
+    by_adversary = {(key_of(row), row["adversary"]) for row in new}
+    before = {(key_of(row), row["attack"]): row for row in old}
+    again = [
+        all(row[of] == was[of] for of in ("rate", "baseline"))
+        for row in new
+        if (was := before.get((key_of(row), row["attack"])))
+        and all(row[of] == was[of] for of in ("knowledge", "rule"))
+    ]
+    rows = [row for row in old if (key_of(row), row["adversary"]) not in by_adversary]
+    for row in new:
+        own = [at for at, other in enumerate(rows) if key_of(other) == key_of(row)]
+        rows.insert(own[-1] + 1 if own else len(rows), row)
+    return rows, sum(again), len(again)
+
+
+def write_rows(file: Path, rows: Sequence[Row]) -> None:
+    """The whole file anew."""
+    with file.open("w", newline="", encoding="utf-8") as lines:
+        table = csv.DictWriter(lines, COLUMNS, restval="", lineterminator="\n")
+        table.writeheader()
+        table.writerows(rows)
+
+
 def in_process(name: str, number: int, asked: argparse.Namespace) -> list[Row]:
     """The rows of a cell from a process with its own limit of CPU time."""
     seconds = int(asked.cpu_minutes * 60)
@@ -326,7 +358,10 @@ def in_process(name: str, number: int, asked: argparse.Namespace) -> list[Row]:
         text for kind in ("input", "streets") for text in getattr(asked, kind) for text in (f"--{kind}", text)
     ]
     done = subprocess.run(
-        [sys.executable, __file__, "cell", name, str(number), "--victims", str(asked.victims), *files],
+        [
+            *(sys.executable, __file__, "cell", name, str(number), "--victims", str(asked.victims)),
+            *("--attacks", *asked.attacks, *files),
+        ],
         stdout=subprocess.PIPE,
         check=False,
         text=True,
@@ -343,14 +378,15 @@ def main() -> None:
     options = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    options.add_argument("what", choices=("measure", "write", "cell"))
-    options.add_argument("cell", nargs="*", help=argparse.SUPPRESS)
+    options.add_argument("what", choices=("measure", "join", "write", "cell"))
+    options.add_argument("of", nargs="*", help=argparse.SUPPRESS)
     options.add_argument(
         "--data", nargs="+", choices=DATA, default=[name for name in DATA if name != "quick"]
     )
     options.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
     options.add_argument("--input", action="append", default=[], metavar="NAME=FILE")
     options.add_argument("--streets", action="append", default=[], metavar="NAME=NODES,EDGES")
+    options.add_argument("--attacks", nargs="+", choices=ATTACKS, default=list(ATTACKS))
     options.add_argument("--victims", type=int, default=300)
     options.add_argument("--cpu-minutes", type=float, default=15.0)
     options.add_argument("--csv", type=Path, default=CSV_FILE)
@@ -360,10 +396,14 @@ def main() -> None:
     if asked.what == "write":
         write(asked.csv, asked.page)
     elif asked.what == "cell":
-        name, number = asked.cell
+        name, number = asked.of
         signal.signal(signal.SIGXCPU, out_of_time)
         data = prepared(DATA[name], inputs.get(name), street_files(asked.streets, name))
-        print(json.dumps(rows_of(name, CELLS[int(number)], data, asked.victims)))
+        print(json.dumps(rows_of(name, CELLS[int(number)], data, asked.victims, asked.attacks)))
+    elif asked.what == "join":
+        rows, found_again, compared = join(read_rows(asked.csv), read_rows(Path(*asked.of)))
+        write_rows(asked.csv, rows)
+        print(f"{found_again} of {compared} rates were found again")
     else:
         asked.data = [name for name in asked.data if DATA[name].made or name in inputs]
         measure(asked)

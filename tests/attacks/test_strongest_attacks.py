@@ -56,6 +56,23 @@ def test_a_cell_has_every_adversary_that_suits_it() -> None:
     assert all(float(row["low"]) <= float(row["may_name"]) == 0.5 for row in named)
 
 
+def test_some_attacks_alone_find_what_they_find_among_all_and_take_the_place_of_older_rows() -> None:
+    cell = next(c for c in table.CELLS if (c.method, c.k) == ("static", 2))
+    data = prepared(DATA["quick"], None, [])
+    whole = table.rows_of("quick", cell, data, 20)
+    some = table.rows_of("quick", cell, data, 20, ["points", "her-place"])
+    assert {row["adversary"] for row in some} == {"points", "her-place"}
+    joined, found_again, compared = table.join(whole, some)
+    assert found_again == compared == len(some)
+    assert sorted(map(str, joined)) == sorted(map(str, whole))
+    other = [{**row, "rate": "0.125"} for row in some]
+    joined, found_again, _ = table.join([*whole, {**whole[0], "k": "5"}], other)
+    assert found_again == 0
+    assert {row["adversary"] for row in joined if row["rate"] == "0.125"} >= {"points", "her-place"}
+    assert len(joined) == len(whole) + 1
+    assert [row["k"] for row in joined] == ["2"] * len(whole) + ["5"]
+
+
 def test_what_is_measured_stays_and_only_the_rest_is_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
