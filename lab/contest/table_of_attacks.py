@@ -14,8 +14,8 @@ then counts, and what is lacking is noted. Where people are at base stations, re
 the list of all stations, too; where streets are from a file, with their map. For ``series`` the data are cut
 in halves of time, which are released with fresh pseudonyms and joined both ways.
 
-join: puts the rates of such a file in place of those of the same releases and adversaries, and says how many of
-the old ones were found again.
+join: puts the rates of such a file in place of those of the same releases and adversaries, and says how many
+of the old ones were found again.
 
 write: puts the tables into the page, between its marks.
 Research seeds: nothing here is for publication.
