@@ -140,6 +140,9 @@ def test_a_better_rule_is_found_named_and_counted() -> None:
         "Someone who knows and sees; of 2 rules, this one wins most against other victims."
     )
     assert rate.to_json()["rule"] == "good"
+    one_crowd = best_of([bad, good], np.zeros(100, dtype=np.int64))
+    assert (one_crowd.rate, one_crowd.rule) == (0.75, "good")
+    assert one_crowd.attacker == "Someone who knows and sees; of 2 rules, this one wins most."
     alone = best_of([bad], np.arange(100))
     assert (alone.rule, alone.attacker) == (None, "Someone who knows and guesses.")
 

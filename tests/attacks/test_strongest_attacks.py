@@ -103,7 +103,7 @@ def test_a_cell_that_fails_or_takes_too_long_is_noted(monkeypatch: pytest.Monkey
         returncode, stdout = 1, ""
 
     monkeypatch.setattr(subprocess, "run", lambda *_, **__: Ended())
-    asked = argparse.Namespace(input=[], streets=[], victims=5, cpu_minutes=1.0)
+    asked = argparse.Namespace(attacks=list(ATTACKS), input=[], streets=[], victims=5, cpu_minutes=1.0)
     (row,) = table.in_process("quick", 0, asked)
     assert row["note"] == "failed with exit code 1"
     Ended.returncode = -9

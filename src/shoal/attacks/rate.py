@@ -180,7 +180,7 @@ class Rate:
         """The rate of the best rule, without the luck of having chosen it. facts: as of ``of``.
 
         Clusters of victims are dealt out to parts. Against each part the adversary uses the rule that wins
-        most against all others; of equals the first.
+        most against all others; of equals the first. Where there is one cluster, it knows the best rule.
         """
         chances = np.array([rule.chances for rule in rules], dtype=np.float64)
         _, cluster = np.unique(clusters, return_inverse=True)
@@ -190,9 +190,10 @@ class Rate:
         used = np.empty(len(side), dtype=np.int64)
         for part in range(parts):
             others = chances[:, side != part]
-            used[side == part] = np.argmax(others.mean(axis=1)) if others.size else 0
+            used[side == part] = np.argmax((others if others.size else chances).mean(axis=1))
         named = [rules[number] for number in np.unique(used).tolist()]
-        tried = f"; of {len(rules)} rules, this one wins most against other victims" if rules[1:] else ""
+        against = " against other victims" * (groups > 1)
+        tried = f"; of {len(rules)} rules, this one wins most{against}" if rules[1:] else ""
         rate = cls.of(
             chances[used, np.arange(len(side))],
             attacker=f"Someone who {', or '.join(rule.does for rule in named)}{tried}.",
