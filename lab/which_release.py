@@ -15,7 +15,6 @@ from shoal.model.trajectories import Trajectories
 from shoal.publishing.estimate import size_of_sample
 from shoal.report.facts.evidence import publishable_rate
 from shoal.runtime.randomness import Randomness
-from shoal.units import measured_m, measured_s
 from shoal.utility import Facts
 from shoal.utility.usefulness import usefulness_of
 
@@ -44,22 +43,17 @@ def default_release(people: Trajectories) -> Trial:
 
 
 def row(data: str, trial: Trial, proposed_for: list[str]) -> str:
-    useful, strongest = trial.usefulness, trial.strongest
+    strongest = trial.strongest
     attack = "unknown"
     if strongest is not None:
         attack = f"{100 * strongest.rate:.0f} % ({100 * strongest.baseline:.0f} %), `{strongest.name}`"
-    uses = [
-        verdict.use.name + ("" if verdict.answer == "yes" else " roughly")
-        for verdict in useful.verdicts
-        if verdict.answer in ("yes", "roughly")
-    ]
     cells = [
         data,
         f"`{trial.name}`",
-        f"{measured_m(useful.median_space_m)}, {measured_s(useful.median_time_s)}",
+        trial.within,
         f"{100 * trial.left_out:.1f} %",
         attack,
-        ", ".join(uses) or "nothing",
+        trial.good_for,
         ", ".join(proposed_for),
     ]
     return f"| {' | '.join(cells)} |"

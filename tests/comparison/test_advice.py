@@ -103,7 +103,9 @@ def test_trials_with_shared_crowds_are_the_releases_and_attacks_of_whole_command
 
 def test_what_is_good_for_nothing_that_is_wanted_is_not_attacked() -> None:
     city = shoal.read(shoal.synthesize(n_subjects=40, days=1, seed=1))
-    trials = try_releases(city, None, wanted=[["routes", "models"]]).trials
+    told: list[Trial] = []
+    trials = try_releases(city, None, wanted=[["routes", "models"]], tell=told.append).trials
+    assert tuple(told) == trials
     assert all((one.strongest is None) == (one.answer_for(["routes", "models"]) == 0) for one in trials)
     unattacked = next(one for one in trials if one.strongest is None)
     assert "not attacked" in unattacked.line(30)

@@ -182,7 +182,7 @@ def advise(source: str, purposes: tuple[str, ...], as_json: bool, quiet: bool, *
             None if people.intake.reading.per_day else read(source, run=run, **{**reading, "per_day": True})
         )
         wanted = [purposes] if purposes else [(one,) for one in PURPOSES]
-        trials = try_releases(people, days, run, wanted=wanted)
+        trials = try_releases(people, days, run, wanted=wanted, tell=lambda one: bars.say(f"tried {one}"))
     advice = [advice_for(trials, chosen) for chosen in wanted]
     zone_m = trials.trials[0].usefulness.zone_m if trials.trials else math.nan
     given, for_tables = (as_typed(source, reading, without=fields) for fields in ((), _NOT_OF_TABLES))

@@ -2,7 +2,7 @@
 
 import math
 import shlex
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
@@ -114,22 +114,31 @@ class Trial:
         """The options as typed."""
         return " ".join(self.options)
 
-    def line(self, width: int) -> str:
-        """The row of a table for a terminal, the name as wide as this."""
-        useful, strongest = self.usefulness, self.strongest
-        within = f"{measured_m(useful.median_space_m)}, {measured_s(useful.median_time_s)}"
-        attack = (
-            "not attacked"
-            if strongest is None
-            else f"{percent(strongest.rate, 0)} ({percent(strongest.baseline, 0)})"
-        )
-        uses = ", ".join(
+    @property
+    def within(self) -> str:
+        """The extents to which half of the samples are known."""
+        return f"{measured_m(self.usefulness.median_space_m)}, {measured_s(self.usefulness.median_time_s)}"
+
+    @property
+    def good_for(self) -> str:
+        """The names of its uses."""
+        uses = (
             verdict.use.name + ("" if verdict.answer == "yes" else " roughly")
-            for verdict in useful.verdicts
+            for verdict in self.usefulness.verdicts
             if verdict.answer in _ORDER
         )
+        return ", ".join(uses) or "nothing"
+
+    def __str__(self) -> str:
+        return f"{self.name}: half of the samples within {self.within}, good for {self.good_for}"
+
+    def line(self, width: int) -> str:
+        """The row of a table for a terminal, the name as wide as this."""
+        attack = "not attacked"
+        if (strongest := self.strongest) is not None:
+            attack = f"{percent(strongest.rate, 0)} ({percent(strongest.baseline, 0)})"
         left_out = percent(self.left_out)
-        return f"{self.name:{width}}  {within:>20}  {left_out:>8}  {attack:>27}  {uses or 'nothing'}"
+        return f"{self.name:{width}}  {self.within:>20}  {left_out:>8}  {attack:>27}  {self.good_for}"
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; null for unknown ones."""
@@ -236,6 +245,7 @@ def try_releases(
     run: Run | None = None,
     *,
     wanted: Sequence[Sequence[str]] | None = None,
+    tell: Callable[[Trial], None] | None = None,
 ) -> Trials:
     """Make, measure and attack trial releases of a sample of people, and of their days.
 
@@ -243,6 +253,7 @@ def try_releases(
     and with enlarged boxes. Of everyone instead of a sample, boxes are smaller, and more useful. days: the
     same data with each day of a person as its own subject; None = days are not tried. wanted: uses; a trial
     that is good for all of none of these is not attacked, since it is not proposed. None = attack every one.
+    tell: called with each trial as it is done.
 
     >>> import shoal
     >>> from shoal.comparison.advice import try_releases
@@ -288,6 +299,9 @@ def try_releases(
             trials.append(attempt(settings))
         except (MisuseError, NothingLeftError) as error:
             failed.append((" ".join(settings.options), error.cli_message))
+        else:
+            if tell is not None:
+                tell(trials[-1])
     run.progress(TRYING, steps, steps)
     return Trials(
         trials=tuple(trials),
