@@ -1,5 +1,8 @@
 """Kernels that run as plain Python while they get few numbers."""
 
+import os
+import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -38,10 +41,11 @@ def _kernel(calls: list[str], *, only_many: bool = True) -> CompiledKernel:
 
 
 @pytest.fixture
-def few(monkeypatch: pytest.MonkeyPatch) -> None:
+def few(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv(compiled.SWITCH)
     monkeypatch.setattr(compiled, "_FEW", 20)
-    monkeypatch.setattr(kernel_cache, "is_stored", lambda name: False)
+    monkeypatch.setattr(kernel_cache, "folder", lambda: tmp_path)
+    monkeypatch.setattr(kernel_cache, "SHIPPED", tmp_path)
 
 
 @pytest.mark.usefixtures("few")
@@ -52,6 +56,32 @@ def test_a_kernel_is_compiled_once_all_its_calls_got_many_numbers() -> None:
         kernel(Columns(np.arange(3), np.arange(3)), sums)
     assert calls == ["plain", "plain", "compiled", "compiled"]
     assert sums.tolist() == [0, 2, 4]
+
+
+_PROCESS = """
+import numpy as np
+from shoal.runtime import compiled
+from shoal.runtime.compiled import CompiledKernel
+
+compiled._FEW = 20
+kernel = CompiledKernel(lambda numbers: print("plain"), only_many=True)
+kernel.py_func.__name__ = "counted"
+kernel.__dict__["dispatcher"] = lambda numbers: print("compiled")
+kernel(np.arange(9))
+"""
+
+
+def test_the_numbers_of_earlier_processes_count(tmp_path: Path) -> None:
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), compiled.SWITCH: "1"}
+
+    def said() -> str:
+        command = [sys.executable, "-c", _PROCESS]
+        done = subprocess.run(command, env=environment, capture_output=True, check=True, text=True)
+        return done.stdout.strip()
+
+    assert [said() for _ in range(4)] == ["plain", "plain", "compiled", "compiled"]
+    (tmp_path / "shoal/counted.plain").write_text("no number")
+    assert said() == "plain"
 
 
 @pytest.mark.usefixtures("few")

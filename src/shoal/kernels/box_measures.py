@@ -45,7 +45,7 @@ def _box_contains(boxes: BoxColumns, j: int, t: int, x: int, y: int) -> bool:
     )
 
 
-@compiled
+@compiled_for_many
 def count_covered(points: Points, boxes: BoxColumns) -> int:
     """Count one subject's samples in at least one box of a record."""
     count = 0
@@ -82,7 +82,7 @@ def count_empty(points: Points, boxes: BoxColumns, owned: Ownership) -> int:
     return count
 
 
-@compiled
+@compiled_for_many
 def covering_extents(
     points: Points, boxes: BoxColumns, owned: Ownership, time_slots: Integers, space_cells: Integers
 ) -> None:
@@ -180,7 +180,7 @@ def _pixel_share_steps(
     by[0], by[1], by[2], by[3] = share_first, middle - share_first, share_last - middle, -share_last
 
 
-@compiled
+@compiled_for_many
 def add_density_changes(
     x_min: Integers,
     y_min: Integers,

@@ -105,7 +105,7 @@ def chance_at_likeliest(spread: WeightedAreas, record: int, x: int, y: int) -> f
     return 1.0 / cells if right else 0.0
 
 
-@compiled
+@compiled_for_many
 def find_homes(spread: WeightedAreas, present: Flags, x: Integers, y: Integers) -> None:
     """Whether records have weighted areas, and the first of their likeliest cells."""
     for record in range(len(present)):
@@ -178,7 +178,7 @@ def chances_at_corners(spread: WeightedAreas, record: int, n: int, x: int, y: in
     return _chance_of(steady, xs, ys, x, y), _chance_of(expected, xs, ys, x, y)
 
 
-@compiled
+@compiled_for_many
 def fill_place_chances(
     spread: WeightedAreas, sizes: Integers, x: Integers, y: Integers, chances: Floats
 ) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from shoal.kernels.cover_index import CoverIndex, may_contain, owner_of
 from shoal.kernels.ordering import first_not_below
 from shoal.runtime.arrays import Floats, Integers
-from shoal.runtime.compiled import compiled
+from shoal.runtime.compiled import compiled, compiled_for_many
 
 N_CUES: Final = 4
 ALIKE: Final = 1e-9  # scores this close are equal except for rounding
@@ -258,7 +258,7 @@ def _box_holds(box: Integers, samples: Integers) -> bool:
     return False
 
 
-@compiled
+@compiled_for_many
 def share_that_holds(boxes: Integers, known_samples: Integers, samples: Integers) -> float:
     """Of boxes without known samples, the share that contain one of ``samples``."""
     # of all boxes, if each contains a known one; both lists ascend in time

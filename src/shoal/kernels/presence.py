@@ -11,7 +11,7 @@ import numpy as np
 from shoal.kernels.box_measures import BoxColumns
 from shoal.kernels.ordering import first_above, first_not_below
 from shoal.runtime.arrays import Floats, Integers
-from shoal.runtime.compiled import compiled
+from shoal.runtime.compiled import compiled, compiled_for_many
 from shoal.units import DAY_S, HOUR_S
 
 _ROUNDING: Final = 1e-9
@@ -273,7 +273,7 @@ def _seconds_until(moment: float, hour: int) -> float:
     return whole * HOUR_S + min(max(rest - hour * HOUR_S, 0.0), HOUR_S)
 
 
-@compiled
+@compiled_for_many
 def hours_of_day(t_start: Integers, t_end: Integers, slot_s: float, counts: Floats) -> Any:
     """Add to counts [3, 24]: intervals wholly inside, sum of shares, touching intervals."""
     for i in range(len(t_start)):
@@ -296,7 +296,7 @@ def hours_of_day(t_start: Integers, t_end: Integers, slot_s: float, counts: Floa
             counts[1, hour] += (_seconds_until(end, hour) - _seconds_until(start, hour)) / (end - start)
 
 
-@compiled
+@compiled_for_many
 def share_in_hours(
     start: Floats, end: Floats, first: float, last: float, working_days: bool, inside: Floats
 ) -> None:

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from shoal.runtime.arrays import Integers, Numbers
-from shoal.runtime.compiled import compiled
+from shoal.runtime.compiled import compiled, compiled_for_many
 
 
 class Scale(NamedTuple):
@@ -152,7 +152,7 @@ def box_sum(a: Samples, n_a: int, b: Samples, n_b: int, scale: Scale, limit: flo
     return total
 
 
-@compiled
+@compiled_for_many
 def box_effort(a: Samples, n_a: int, b: Samples, n_b: int, scale: Scale, ceiling: float) -> float:
     """Fingerprint stretch, times 2 * half; of equal lengths the larger direction counts."""
     # efforts above ``ceiling`` may be inexact

@@ -2,17 +2,20 @@
 
 Kernels are compiled on their first call and cached by ``runtime/kernel_cache.py``. Importing one imports no
 compiler. With ``NUMBA_DISABLE_JIT=1`` they run as plain Python. So do those of ``compiled_for_many`` that are
-not stored, as long as all their calls together get few numbers: with small data, compiling would take nearly
-all the time. Loops compile several times faster than numba's operations on whole arrays and its sort.
+not stored, as long as all their calls together, in this process and earlier ones, get few numbers: with small
+data, compiling would take nearly all the time. Loops compile several times faster than numba's operations on
+whole arrays and its sort.
 """
 
+import atexit
 import math
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property, partial, update_wrapper
 from itertools import combinations
+from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import numpy as np
@@ -84,9 +87,20 @@ class CompiledKernel:
 
     @cached_property
     def _numbers_left(self) -> float:
-        from shoal.runtime.kernel_cache import is_stored
+        from shoal.runtime.kernel_cache import count_file, is_stored
 
-        return 0.0 if os.environ.get(SWITCH) == "0" or is_stored(self.py_func.__name__) else float(_FEW)
+        name = self.py_func.__name__
+        if os.environ.get(SWITCH) == "0" or is_stored(name):
+            return 0.0
+        file = count_file(name)
+        atexit.register(self._keep_count, file)
+        with suppress(OSError, ValueError):
+            return _FEW - float(file.read_text())
+        return float(_FEW)
+
+    def _keep_count(self, file: Path) -> None:
+        with suppress(OSError):
+            file.write_text(str(_FEW - max(self._numbers_left, 0.0)))
 
     def _call_plainly(self, arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
         widened: list[tuple[Numbers, Numbers]] = []

@@ -166,6 +166,11 @@ def is_stored(name: str) -> bool:
     return any(any(place.glob(f"{name}-*.kernel")) for place in (folder(), SHIPPED))
 
 
+def count_file(name: str) -> Path:
+    """Where processes keep how many numbers a kernel that is not stored got as plain Python."""
+    return folder() / f"{name}.plain"
+
+
 @cache
 def digest_of(function: Callable[..., Any]) -> bytes:
     """A digest of what machine code depends on, except argument types."""

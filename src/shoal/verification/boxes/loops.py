@@ -71,7 +71,7 @@ def mark_beyond_hulls(boxes: Integers, hulls: Integers, slack: int, loose: Flags
         loose[b] = bad
 
 
-@compiled
+@compiled_for_many
 def match_records(
     samples: Samples,
     boxes: Integers,

@@ -65,7 +65,7 @@ def count_packed(
     return BITS_BEHIND if bits_behind else 0
 
 
-@compiled
+@compiled_for_many
 def count_numbers(body: Bytes, n: int, width: int, counts: Integers, order: Integers) -> int:
     """Count n packed numbers into counts [size]; BROKEN, or BITS_BEHIND plus BYTES_BEHIND."""
     at, n_left, extra = 0, n, 0
