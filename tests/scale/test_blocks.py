@@ -536,7 +536,11 @@ def test_files_that_may_not_grow_lose_nothing_that_is_finished(
         def limited(most: int = most) -> None:
             resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
 
-        done = subprocess.run(words, preexec_fn=limited, capture_output=True, text=True, check=False)
+        # without writing bytecode, which the limit would cut short, beside the code, for all who come later
+        environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+        done = subprocess.run(
+            words, env=environment, preexec_fn=limited, capture_output=True, text=True, check=False
+        )
         stops.append(done.stderr.splitlines()[-1])
         assert done.returncode == 2
         assert stops[-1].startswith("shoal: cannot write "), stops
