@@ -104,6 +104,8 @@ def spark() -> Iterator[str]:
         pytest.skip("Spark needs Java, and none is here")
     from shoal.scale.engine_spark import start
 
+    # most of what Java's second compiler takes pays off in minutes, and no test runs that long
+    os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
     master = "local-cluster[2,1,1024]"
     context = start(master)
     yield master
