@@ -32,10 +32,13 @@ def key_of(row: Row) -> Key:
     return row["data"], row["method"], row["k"], row["hardening"]
 
 
-def strength_of(row: Row) -> tuple[bool, float]:
-    """By which attacks are compared: what one wins of what guessing leaves; last, those that stand apart."""
+def strength_of(row: Row) -> tuple[bool, float, bool]:
+    """By which attacks are compared: what one wins of what guessing leaves; last, those that stand apart.
+
+    Of equals, those that name a record come first.
+    """
     to_the_point = is_to_the_point(row["attack"], METHODS[row["method"]].about.publishes)
-    return to_the_point, gain(float(row["rate"]), float(row["baseline"]))
+    return to_the_point, gain(float(row["rate"]), float(row["baseline"])), row["question"] == "link"
 
 
 def names_a_record(row: Row) -> bool:
