@@ -50,10 +50,10 @@ def row(data: str, trial: Trial, proposed_for: list[str]) -> str:
     cells = [
         data,
         f"`{trial.name}`",
-        trial.within,
+        trial.usefulness.within,
         f"{100 * trial.left_out:.1f} %",
         attack,
-        trial.good_for,
+        trial.usefulness.good_for,
         ", ".join(proposed_for),
     ]
     return f"| {' | '.join(cells)} |"

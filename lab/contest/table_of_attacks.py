@@ -316,12 +316,7 @@ def measure(asked: argparse.Namespace) -> None:
             if key in done or bool(cell.hardening) != hardened or cell.method not in asked.methods:
                 continue
             rows = in_process(name, number, asked)
-            new = not asked.csv.exists()
-            with asked.csv.open("a", newline="", encoding="utf-8") as lines:
-                table = csv.DictWriter(lines, COLUMNS, restval="", lineterminator="\n")
-                if new:
-                    table.writeheader()
-                table.writerows(rows)
+            write_rows(asked.csv, [*read_rows(asked.csv), *rows])
             print(f"{name} {cell.method} k = {cell.k} {cell.hardening}: {len(rows)} rows", flush=True)
 
 

@@ -12,7 +12,6 @@ import sys
 from shoal.errors import ShoalError
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
-from shoal.units import measured_m, measured_s
 from shoal.utility import Facts
 from shoal.utility.usefulness import usefulness_of
 from table_data import DATA, Prepared, prepared, street_files
@@ -31,16 +30,11 @@ def line_of(name: str, cell: Cell, data: Prepared) -> str:
         return head + "no release | | |"
     facts = Facts(people, release, linkage)
     useful = usefulness_of(facts)
-    uses = [
-        verdict.use.name + ("" if verdict.answer == "yes" else " roughly")
-        for verdict in useful.verdicts
-        if verdict.answer in ("yes", "roughly")
-    ]
     within, left_out = "", ""  # points have no extents
     if release.kind == "boxes":
-        within = f"{measured_m(useful.median_space_m)}, {measured_s(useful.median_time_s)}"
+        within = useful.within
         left_out = f"{100 * facts.accuracy.samples_suppressed / people.n_samples:.1f} %"
-    return head + f"{within} | {left_out} | {', '.join(uses) or 'nothing'} |"
+    return head + f"{within} | {left_out} | {useful.good_for} |"
 
 
 def main() -> None:

@@ -169,7 +169,7 @@ def print_publication(
             **(also or {}),
         },
         [*_lines_of(published), *lines, *(ending or named), *table],
-        cautions=(*published.cautions, *table),
+        cautions=(*published.cautions, *table),  # the table was asked for: --quiet leaves it, too
     )
 
 
@@ -208,7 +208,7 @@ def _run_facts(published: "Publication") -> dict[str, float]:
     return {} if trace is None else {name: round(value, 3) for name, value in trace.facts.items()}
 
 
-_PLACES: Final = " --places FILE (or --cells FILE) measures it."
+_MEASURED_BY: Final = {"stations.no_list": " --places FILE (or --cells FILE) measures it."}
 
 
 def _lines_of(published: "Publication") -> list[str]:
@@ -229,7 +229,7 @@ def _lines_of(published: "Publication") -> list[str]:
             None if strongest is None else strongest.to_json(), "none was measured; shoal attack plays them"
         ),
         *_weaker(published),
-        *(f"{one}{_PLACES if one.endswith('not measured.') else ''}" for one in published.stations),
+        *(one + _MEASURED_BY.get(one.identifier, "") for one in published.stations),
     ]
     if place is not None:
         lines.append(

@@ -31,7 +31,7 @@ from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.files import null_for_nan
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Run
-from shoal.units import DAY_S, HOUR_S, in_digits, measured_m, measured_s, percent, show_m, show_share
+from shoal.units import DAY_S, HOUR_S, in_digits, measured_m, percent, show_m, show_share
 from shoal.utility import Facts
 from shoal.utility.usefulness import USES, Usefulness, usefulness_of
 
@@ -114,31 +114,17 @@ class Trial:
         """The options as typed."""
         return " ".join(self.options)
 
-    @property
-    def within(self) -> str:
-        """The extents to which half of the samples are known."""
-        return f"{measured_m(self.usefulness.median_space_m)}, {measured_s(self.usefulness.median_time_s)}"
-
-    @property
-    def good_for(self) -> str:
-        """The names of its uses."""
-        uses = (
-            verdict.use.name + ("" if verdict.answer == "yes" else " roughly")
-            for verdict in self.usefulness.verdicts
-            if verdict.answer in _ORDER
-        )
-        return ", ".join(uses) or "nothing"
-
     def __str__(self) -> str:
-        return f"{self.name}: half of the samples within {self.within}, good for {self.good_for}"
+        useful = self.usefulness
+        return f"{self.name}: half of the samples within {useful.within}, good for {useful.good_for}"
 
     def line(self, width: int) -> str:
         """The row of a table for a terminal, the name as wide as this."""
         attack = "not attacked"
         if (strongest := self.strongest) is not None:
             attack = f"{percent(strongest.rate, 0)} ({percent(strongest.baseline, 0)})"
-        left_out = percent(self.left_out)
-        return f"{self.name:{width}}  {self.within:>20}  {left_out:>8}  {attack:>27}  {self.good_for}"
+        left_out, useful = percent(self.left_out), self.usefulness
+        return f"{self.name:{width}}  {useful.within:>20}  {left_out:>8}  {attack:>27}  {useful.good_for}"
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; null for unknown ones."""

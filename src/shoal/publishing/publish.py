@@ -12,6 +12,7 @@ from shoal.attacks.questions import TRIES
 from shoal.attacks.rate import Rate
 from shoal.errors import MisuseError
 from shoal.measures.k_gap import KGap, k_gaps, sample_for_k_gap
+from shoal.messages import Message
 from shoal.methods import Method
 from shoal.model.argument_checks import require_method_inputs, require_one_region, require_trajectories
 from shoal.model.html_table import html_table
@@ -90,7 +91,7 @@ class Publication:
     accuracy: Accuracy | None
     facts: Facts | None
     strongest: Rate | None
-    stations: tuple[str, ...]
+    stations: tuple[Message, ...]
     usefulness: Usefulness | None
     block_sizes: tuple[int, ...]
     of_series: tuple[str, ...] = ()

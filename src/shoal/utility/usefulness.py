@@ -279,6 +279,21 @@ class Usefulness:
         return "; ".join(parts) or "nothing could be measured"
 
     @property
+    def good_for(self) -> str:
+        """The names of its uses, for a table."""
+        uses = (
+            verdict.use.name + ("" if verdict.answer == "yes" else " roughly")
+            for verdict in self.verdicts
+            if verdict.answer in ("yes", "roughly")
+        )
+        return ", ".join(uses) or "nothing"
+
+    @property
+    def within(self) -> str:
+        """The extents to which half of the samples are known, for a table."""
+        return f"{measured_m(self.median_space_m)}, {measured_s(self.median_time_s)}"
+
+    @property
     def precision(self) -> Message:
         """The typical precision in one sentence."""
         if math.isnan(self.median_space_m):
