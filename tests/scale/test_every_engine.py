@@ -3,7 +3,6 @@
 Same results in order, same release, errors as they are, a killed worker costs its task only.
 """
 
-import contextlib
 import gc
 import multiprocessing
 import os
@@ -338,15 +337,6 @@ def test_a_killed_worker_costs_the_check_its_bucket_only(
     assert (kept[1] / "2").exists()
     assert verdicts[0].holds, verdicts[0].findings
     assert verdicts[1] == verdicts[0]
-
-
-def test_clusters_of_one_machine_do_not_ask_for_the_same_port() -> None:
-    pytest.importorskip("distributed")
-    with socket.socket() as taken:
-        with contextlib.suppress(OSError):  # somebody else has it: as good
-            taken.bind(("", 8787))
-            taken.listen()
-        assert list(engine_of("dask").map(squared, range(3))) == [0, 1, 4]
 
 
 def test_a_scheduler_that_is_lost_is_told_in_words() -> None:

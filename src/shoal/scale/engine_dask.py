@@ -96,15 +96,13 @@ def _connect(address: str | None) -> "Client":
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # lost workers are handled here
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of versions, which are compared here
+            warnings.simplefilter("ignore")  # of versions, compared here, and of ports that are taken
             if address is not None:
                 return Client(address, timeout=_PATIENCE_S, set_as_default=False)
             return Client(
                 n_workers=_LOCAL_WORKERS,
                 threads_per_worker=1,
                 dashboard_address=None,
-                # any free port: two clusters may run side by side
-                scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
                 set_as_default=False,
                 silence_logs=logging.CRITICAL,
             )
