@@ -51,9 +51,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("spark")
 
 
+def pytest_collection() -> None:
+    """Tests that are collected are no garbage; looking through thousands took a quarter of the time."""
+    gc.disable()
+
+
 def pytest_collection_finish() -> None:
-    """Thousands of tests that were collected are not looked at again whenever Python looks for garbage."""
-    gc.collect()
+    """Nor are they looked at again later."""
+    gc.enable()
     gc.freeze()
 
 

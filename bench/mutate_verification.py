@@ -12,6 +12,7 @@ its module stays as it is. Prints each survivor with its line, and the share tha
 interval.
 
 Tests run in a fork of one process that has loaded all libraries, so a fault costs its tests and little else.
+It needs ``pip install coverage``, which else every process would load with numba: a tenth of a second.
 """
 
 import argparse
