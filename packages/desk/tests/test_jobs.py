@@ -376,7 +376,8 @@ def test_a_folder_that_holds_a_case_says_so_and_still_offers_sample_data(
         True,
     )
     newcomer.post("data", "start:data", source=str(desk_city))
-    page = newcomer.get("data").html
+    assert 'id="case"' not in newcomer.get("data").html  # who has just named the file knows
+    page = Visitor(newcomer.folder).get("data").html
     assert f"This folder holds a case of {desk_city}, which goes on here." in page
     assert 'value="sample"' in page
     assert (

@@ -333,8 +333,7 @@ def serve_desk(folder: Path, port: int, ready: Callable[[str], None], *, open_br
 
     ready: called with the address and its token. OutputError when another desk works in the folder.
     """
-    desk = Desk(folder)
-    desk.case.choices()  # a folder that cannot be used is refused before anything listens
+    desk = Desk(folder)  # a folder that cannot be used is refused before anything listens
     keys = Keys.of(desk.folder)
     with hold_lock(desk.folder / LOCK_FILE) as lock:
         if lock is None:

@@ -35,6 +35,7 @@ class Desk:
     def __init__(self, folder: Path, launch: Callable[[Path], None] = start_process) -> None:
         self.folder = folder.absolute()
         self.case = Case(self.folder)
+        self.source_before = self.case.choices().source  # of the case that was here when this desk began
         self._jobs = Jobs(self.folder, launch)
         self._ground: dict[tuple[tuple[str, str], ...], MapGround] = {}
         self._releases: dict[tuple[str, int], Release] = {}

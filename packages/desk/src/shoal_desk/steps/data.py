@@ -116,6 +116,7 @@ def _content(desk: Desk, work: Work, words: Words) -> dict[str, Any]:
         "examples": EXAMPLES,
         "streets": GROUND,
         "found": inspection,
+        "goes_on": desk.source_before == work.choices.source != "",
     }
     if inspection is not None:
         ground = desk.ground(work.choices)
