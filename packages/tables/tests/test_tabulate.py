@@ -17,7 +17,7 @@ from shoal.runtime.files import sha256_of
 from shoal.scale.engines import engine_of
 from shoal.units import percent
 from shoal_tables import Ledger, Privacy, days_of, grid_zones
-from shoal_tables.definition.manifest import Kind, read_table_manifest
+from shoal_tables.definition.manifest import Kind, Trips, read_table_manifest
 from shoal_tables.making.calibration import promise_of
 from shoal_tables.making.folder import tables_of
 from table_cases import AREA, FIRST, LAST, city, make, rules_of
@@ -187,6 +187,16 @@ def test_readings_in_which_people_depend_on_each_other_are_refused(
     with pytest.raises(MisuseError, match=why):
         make(tmp_path, reading=reading)
     assert not list(tmp_path.iterdir())
+
+
+def test_trips_between_stays_that_nobody_makes_are_refused_with_the_stays(tmp_path: Path) -> None:
+    """A file of single rides has no stays: its period, area and zone are right, and were blamed alone."""
+    rides = rules_of("flows", trips=Trips(definition="stays", radius_m=200, least_s=2 * 24 * 3600))
+    with pytest.raises(InputError, match=r"two stays of 2 d within 200 m, .*least.stay"):
+        make(tmp_path, rides)
+    with pytest.raises(InputError) as by_zones:
+        make(tmp_path, rules_of(day_of=days_of("each", date(2020, 1, 1), date(2020, 1, 2))))
+    assert "stays" not in str(by_zones.value)
 
 
 def test_data_outside_the_zones_or_the_period_are_refused(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from shoal.runtime.files import local_path
 from shoal.runtime.randomness import Randomness
 from shoal.runtime.run import Engine, Run, run_tasks
 from shoal.runtime.staging import partial_name, report_partials, require_absent, staged_file, staged_folder
-from shoal.units import percent
+from shoal.units import percent, show_m, show_s
 from shoal.version import __version__
 from shoal_tables.definition.manifest import COLUMNS, Files, Kind, Promise, TableManifest
 from shoal_tables.making import folder as files
@@ -255,7 +255,7 @@ def count(
     if not counts.any():
         raise InputError(
             "nobody counts in any cell: check --period, --area and --time-zone against the data "
-            "(shoal inspect)"
+            f"(shoal inspect){_unless_stays(rules)}"
         )
     cut = 1 - float(sums[1]) / float(sums[0])
     words = (
@@ -267,6 +267,17 @@ def count(
         raise InputError(f"{words}. Nothing was spent")
     notes = (*rules.zones.notes, *([words] if cut > _MUCH else []), *people.intake.notes)
     return Counts(counts=counts, totals=totals, promise=promise, intake=people.intake, notes=notes)
+
+
+def _unless_stays(rules: Rules) -> str:
+    """Of trips from stay to stay: what else leaves no trip."""
+    trips = rules.trips
+    if rules.table != "flows" or trips.definition != "stays":
+        return ""
+    return (
+        f"; or nobody has two stays of {show_s(trips.least_s or 0)} within {show_m(trips.radius_m or 0)}, "
+        "as in data of single rides: shorten --least-stay, or choose other --trips"
+    )
 
 
 def tally_people(stored: Path, rules: Rules, promise: Promise, span: slice) -> Tally:
