@@ -102,9 +102,13 @@ def test_a_table_that_shows_little_says_so_and_one_that_shows_much_does_not(
     )
     targets = ("--output", tmp_path / "a", "--secret", tmp_path / "a.parquet")
     assert json.loads(shoal("tabulate", calls, *homes, *targets).out)["cautions"] == []
+    assert 'class="banner">Of no use' not in (page := (tmp_path / "a" / "report.html").read_text())
+    assert "Mostly noise" not in page
     targets = ("--output", tmp_path / "b", "--secret", tmp_path / "b.parquet")
     made = json.loads(shoal("tabulate", calls, *FIRST, "--epsilon", "1", *homes[-3:], *targets).out)
-    assert [caution[:7] for caution in made["cautions"]] == ["only 0 "]
+    assert [caution[:20] for caution in made["cautions"]] == ["OF NO USE: none of 1"]
+    page = (tmp_path / "b" / "report.html").read_text()  # is signed: it says so before it promises
+    assert 0 < page.index("Of no use: no cell") < page.index("73.1 % of guesses")
 
 
 @pytest.mark.parametrize("answer", ["n", "y"])

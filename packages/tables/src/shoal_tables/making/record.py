@@ -20,8 +20,14 @@ from shoal_tables.making.rules import Rules
 MOST_LINES: Final = 150
 
 
-def record_page(rules: Rules, manifest: TableManifest, table: pa.Table, balance: Balance | None) -> str:
-    """The record as one HTML page that loads nothing."""
+def record_page(
+    rules: Rules,
+    manifest: TableManifest,
+    table: pa.Table,
+    balance: Balance | None,
+    cautions: tuple[str, ...] = (),
+) -> str:
+    """The record as one HTML page that loads nothing. cautions: what says that the table shows little."""
     promise, who = manifest.promise, manifest.unit_of_protection
     error, things = promises.expected_error(promise), counted_things(rules.table, who)
     drawing = draw_map(rules, promise, table, things)
@@ -32,6 +38,7 @@ def record_page(rules: Rules, manifest: TableManifest, table: pa.Table, balance:
         package="shoal_tables.making",
         promise_in_words=promises.promise_in_words(error.epsilon, error.delta, rules.unit, who),
         shown=len(table) - table["shown"].null_count,
+        shows_little=bool(cautions),
         rules=rules,
         manifest=manifest,
         error=error,

@@ -179,7 +179,8 @@ def tabulate(
             ledger.bind(entry, digest)
             balance = ledger.balance()
         table, *outer = files.tables_of(rules, noisy, promise)
-        page = record_page(rules, manifest.model_copy(update={"promise": promise}), table, balance)
+        little = little_shown(table, promise, rules.table)
+        page = record_page(rules, manifest.model_copy(update={"promise": promise}), table, balance, little)
         for name, one in zip((Files.TABLE, Files.OUTER), (table, *outer), strict=False):
             files.write_parquet(one, folder / name)
         (folder / Files.REPORT).write_text(page, encoding="utf-8")
@@ -194,7 +195,7 @@ def tabulate(
         manifest=manifest,
         shown_cells=shown_cells,
         notes=notes,
-        cautions=(*drowned(promise, rules.table), *little_shown(table, promise, rules.table)),
+        cautions=(*little, *drowned(promise, rules.table)),
     )
 
 
@@ -205,6 +206,11 @@ def little_shown(table: Table, promise: Promise, kind: Kind) -> tuple[str, ...]:
     shown = counts[is_shown].sum()
     if shown >= _LITTLE * total > 0:
         return ()
+    if not is_shown.any():
+        return (
+            f"OF NO USE: none of {len(table):,} cells is certain enough to show, the table is mostly noise. "
+            f"Epsilon is spent; {ways_out(kind)} would show more",
+        )
     share = f", with {percent(shown / total, 0)} of what is counted" if total > shown else ""
     return (
         f"only {is_shown.sum():,} of {len(table):,} cells are certain enough to show{share}; the rest is "
