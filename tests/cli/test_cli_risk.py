@@ -61,6 +61,38 @@ def test_a_release_is_told_with_the_strongest_attack_of_its_report(
     assert caution.replace("json", "quiet") in shoal(*words, tmp_path / "quiet", "--quiet").err.splitlines()
 
 
+def test_a_release_of_few_people_says_first_that_nothing_was_measured(
+    city: Path, tmp_path: Path, shoal: Shoal
+) -> None:
+    few = tmp_path / "few.parquet"
+    write_synthetic(few, 8, 2, 5)
+    words = ("anonymize", few, "--k", 4, "--output")
+    caution = "NOT MEASURED: of fewer than ten people, nothing shows"
+    assert shoal(*words, tmp_path / "few").out.startswith(caution)
+    assert shoal(*words, tmp_path / "quiet", "--quiet").err.startswith(caution)
+    document = json.loads(shoal(*words, tmp_path / "json", "--json").out)
+    assert (document["usefulness"], document["strongest_attack"]) == (None, None)
+    assert document["cautions"][0].startswith(caution)
+    assert caution not in shoal("anonymize", city, "--k", 4, "--output", tmp_path / "enough").out
+
+
+def test_a_release_says_whether_it_is_for_anybody_and_what_its_strongest_attack_wins(
+    city: Path, tmp_path: Path, shoal: Shoal
+) -> None:
+    """The report said both; a terminal had no word of the first, and a script none of the second."""
+    precedents = "for anybody, precedents ask for k = 11, naming at most 1 in 11: "
+    for k, answer in ((4, "exceeded, so for recipients who are known"), (11, "kept")):
+        assert (
+            f"{precedents}{answer}\n" in shoal("anonymize", city, "--k", k, "--output", tmp_path / f"{k}").out
+        )
+    points = shoal("anonymize", city, "--method", "swap-locations", "--k", 2, "--output", tmp_path / "points")
+    assert precedents not in points.out
+    document = json.loads(shoal("anonymize", city, "--k", 4, "--output", tmp_path / "json", "--json").out)
+    strongest = document["strongest_attack"]
+    assert strongest["target"] == "release"
+    assert 0 <= strongest["low"] <= strongest["rate"] <= strongest["high"] <= 1
+
+
 def test_where_positions_repeat_leaves_are_proposed_and_no_grid(
     city: Path, tmp_path: Path, shoal: Shoal, monkeypatch: pytest.MonkeyPatch
 ) -> None:

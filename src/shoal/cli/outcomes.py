@@ -115,6 +115,15 @@ def rate_lines(attack_rates: "Sequence[Rate]") -> list[str]:
     return aligned([header, *rows]) if rows else []
 
 
+def _for_anybody(claim: "Claim") -> list[str]:
+    """Whether crowds are as large as precedents of public data ask, as the first page of the report says."""
+    from shoal.report.facts.evidence import PUBLIC_K
+
+    answer = "kept" if claim.k >= PUBLIC_K else "exceeded, so for recipients who are known"
+    words = f"for anybody, precedents ask for k = {PUBLIC_K}, naming at most 1 in {PUBLIC_K}: {answer}"
+    return [words] if claim.in_classes else []
+
+
 def _weaker(published: "Publication") -> list[str]:
     """What to do where the strongest attack wins more often than a record may be named."""
     from shoal.utility.usefulness import ways_out
@@ -192,6 +201,7 @@ def _document_of(published: "Publication", costs: Sequence[Cost]) -> dict[str, A
             }
         ),
         "usefulness": None if published.usefulness is None else published.usefulness.to_json(),
+        "strongest_attack": None if published.strongest is None else published.strongest.to_json(),
         "cautions": list(published.cautions),
         "accuracy": {
             row.name: {"raw_samples": null_for_nan(row.raw), "published_samples": null_for_nan(row.published)}
@@ -220,14 +230,15 @@ def _lines_of(published: "Publication") -> list[str]:
     lost = published.release.losses  # exact here; rounded in files and in --json
     by_reason = f" ({listed(lost.subjects_by_reason)})" if lost.subjects_by_reason else ""
     why = f" ({listed(lost.samples_by_reason)})" if lost.samples_by_reason else ""
-    lines = [] if useful is None or useful.is_useful else list(useful.cautions)
-    lines += [
+    lines = [
+        *published.of_use,
         f"verified: {counted(manifest.n_records, 'record')}. {claim.promise}",
         *no_anonymity_lines(claim),
-        *(["usefulness: not measured"] if useful is None else useful.lines()),
+        *([] if useful is None else useful.lines()),
         strongest_in_words(
             None if strongest is None else strongest.to_json(), "none was measured; shoal attack plays them"
         ),
+        *_for_anybody(claim),
         *_weaker(published),
         *(one + _MEASURED_BY.get(one.identifier, "") for one in published.stations),
     ]

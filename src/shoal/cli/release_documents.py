@@ -145,6 +145,7 @@ class PublicationDocument(TypedDict):
     n_samples: int
     publishable: bool
     usefulness: UsefulnessDocument | None
+    strongest_attack: RateDocument | None
     cautions: list[str]
     accuracy: dict[str, KeptDocument]
     series: NotRequired[SeriesPlaceDocument]

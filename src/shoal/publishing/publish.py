@@ -48,7 +48,7 @@ from shoal.runtime.staging import flush_to_disk, require_absent, staged_file, st
 from shoal.units import percent
 from shoal.utility import Facts
 from shoal.utility.accuracy import Accuracy
-from shoal.utility.usefulness import Usefulness
+from shoal.utility.usefulness import UNMEASURED, Usefulness
 from shoal.verification.checks import verdict_on
 from shoal.verification.files.folder import FolderReading, read_folder, verify_reading, with_new_page
 from shoal.verification.leaks.raw_identifiers import RawIdentifiers
@@ -77,7 +77,7 @@ class Publication:
     stations
         Cautions on what boxes tell of public places.
     usefulness
-        What the release is good for; None below ten people, or where nothing was measured.
+        What the release is good for; None below ten people.
     block_sizes
         The number of people in each block; at once, everyone is in one.
     of_series
@@ -112,7 +112,6 @@ class Publication:
     def cautions(self) -> tuple[str, ...]:
         """What to know before the release is used: of its usefulness, risk, places, series, and claim."""
         claim, rate = self.release.claim, self.strongest
-        of_use = () if self.usefulness is None else self.usefulness.cautions
         of_risk = (
             (
                 f"the strongest attack, {rate.name} ({rate.knowledge}), is right in {percent(rate.rate)}: "
@@ -121,7 +120,12 @@ class Publication:
             if rate is not None and self.is_beaten
             else ()
         )
-        return (*of_use, *of_risk, *self.stations, *self.of_series, *claim.cautions)
+        return (*self.of_use, *of_risk, *self.stations, *self.of_series, *claim.cautions)
+
+    @property
+    def of_use(self) -> tuple[str, ...]:
+        """A caution if the release is good for nothing, or of too few people to say."""
+        return (UNMEASURED,) if self.usefulness is None else self.usefulness.cautions
 
     @property
     def is_beaten(self) -> bool:

@@ -26,6 +26,10 @@ NOT_USEFUL: Final = say(
     "usefulness.none",
     "OF NO USE: the release keeps its promise, and is good for none of the five uses that were measured",
 )
+UNMEASURED: Final = say(
+    "usefulness.unmeasured",
+    "NOT MEASURED: of fewer than ten people, nothing shows what the release is good for or gives away",
+)
 _ROUNDED_BY: Final = 0.005 + 1e-9  # at most, in JSON
 _FEW: Final = say("usefulness.few", "too few people to say")
 
