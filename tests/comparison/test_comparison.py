@@ -35,7 +35,15 @@ from shoal.runtime.run import Run
 from shoal.synthetic import write_synthetic
 from shoal.utility import METRICS, Metric, Value, facts, measure, measure_facts
 from shoal.utility.accuracy import measure_accuracy
-from shoal.utility.frontier import Budget, Point, at_equal_risk, best_within, frontier, recommend
+from shoal.utility.frontier import (
+    Budget,
+    Point,
+    Recommendation,
+    at_equal_risk,
+    best_within,
+    frontier,
+    recommend,
+)
 
 STUDY = """
 knowledge = ["points:1", "top:2"]
@@ -366,6 +374,23 @@ def test_an_attack_that_few_people_do_not_allow_is_named_and_the_others_are_play
     )
     assert f"note: {unplayed}" in told.out
     assert "note: no control group" not in told.out
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        ("roughly", "Usefulness: roughly for: busy areas; not for: routes."),
+        ("no", "OF NO USE: the release keeps its promise, and is good for none of the five uses that were "
+         "measured; usefulness: not for: busy areas, routes."),
+    ],
+)  # fmt: skip
+def test_a_recommendation_says_first_what_its_release_is_good_for(answer: str, words: str) -> None:
+    uses = {"areas": {"answer": answer, "score": 0.3}, "routes": {"answer": "no", "score": 0.0}}
+    recommended = Recommendation(label="b", reasons=("It keeps the budget.",))
+    results = [{"label": "a"}, {"label": "b", "usefulness": {"uses": uses}}]
+    assert comparison._with_uses(recommended, results).reasons == (words, "It keeps the budget.")
+    none = Recommendation(label=None, reasons=("No release keeps it.",))
+    assert comparison._with_uses(none, results) == none
 
 
 def test_where_every_setting_failed_the_recommendation_is_the_failure(tmp_path: Path) -> None:

@@ -58,4 +58,5 @@ def test_a_budget_is_held_against_the_strongest_adversary_unless_it_names_anothe
     assert found["linkage"].recommendation.label == "glove k=2"
     assert by_label["glove k=2"].worst_by in " ".join(found["linkage"].recommendation.reasons)
     assert found["strongest"].recommendation.label == "glove k=10"
+    assert "sefulness: " in found["strongest"].recommendation.reasons[0]
     assert "strongest adversary" in (tmp_path / "study/comparison.html").read_text()

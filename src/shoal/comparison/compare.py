@@ -7,7 +7,7 @@ import itertools
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -44,6 +44,7 @@ from shoal.utility.frontier import (
     recommend,
 )
 from shoal.utility.measuring import Better
+from shoal.utility.usefulness import NOT_USEFUL, uses_in_words
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -282,12 +283,13 @@ def compare(
             failed[setting.label] = error.cli_message
     run.progress("releases", len(study.settings), len(study.settings))
     better = METRICS[study.budget.utility].better
+    recommendation = recommend(points, study.budget, better, failed.values())
     comparison = Comparison(
         results=tuple(results),
         failed=failed,
         points=tuple(points),
         better=better,
-        recommendation=recommend(points, study.budget, better, failed.values()),
+        recommendation=_with_uses(recommendation, results),
         study=study,
     )
     write_private(
@@ -305,6 +307,18 @@ def compare(
     )
     write_private(output / REPORT_FILE, page)
     return comparison
+
+
+def _with_uses(recommended: Recommendation, results: Iterable[Mapping[str, Any]]) -> Recommendation:
+    """The recommendation with what its release is good for as the first reason."""
+    for result in results:
+        if result["label"] == recommended.label:
+            answers = {name: use["answer"] for name, use in result["usefulness"]["uses"].items()}
+            useful = {"yes", "roughly"} & {*answers.values()}
+            words = "" if useful else f"{NOT_USEFUL}; "
+            words += f"usefulness: {uses_in_words(answers)}."
+            return replace(recommended, reasons=(words[0].upper() + words[1:], *recommended.reasons))
+    return recommended
 
 
 def _split_people(original: Trajectories, study: Study) -> tuple[Trajectories, Trajectories | None]:

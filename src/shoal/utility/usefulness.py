@@ -275,12 +275,7 @@ class Usefulness:
     @property
     def summary(self) -> str:
         """The verdict in one sentence."""
-        parts = [
-            f"{word}: {', '.join(verdict.use.words for verdict in self.verdicts if verdict.answer == answer)}"
-            for answer, word in (("yes", "good for"), ("roughly", "roughly for"), ("no", "not for"))
-            if any(verdict.answer == answer for verdict in self.verdicts)
-        ]
-        return "; ".join(parts) or "nothing could be measured"
+        return uses_in_words({verdict.use.name: verdict.answer for verdict in self.verdicts})
 
     @property
     def good_for(self) -> str:
@@ -337,6 +332,16 @@ class Usefulness:
                 }
             )
         )
+
+
+def uses_in_words(answers: Mapping[str, str]) -> str:
+    """What a release is good for in one sentence. answers: yes, roughly or no, by the name of the use."""
+    parts = [
+        f"{word}: {', '.join(use.words for use in USES if answers.get(use.name) == answer)}"
+        for answer, word in (("yes", "good for"), ("roughly", "roughly for"), ("no", "not for"))
+        if answer in answers.values()
+    ]
+    return "; ".join(parts) or "nothing could be measured"
 
 
 def usefulness_of(facts: Facts, *, least_people: int = 0) -> Usefulness:
