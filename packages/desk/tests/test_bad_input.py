@@ -241,6 +241,10 @@ def test_unanswered_warnings_keep_the_first_step(newcomer: Visitor, desk_city: P
     assert page.status == 422
     assert_a_sentence(page, "Check each line that is right")
     assert 'name="confirmed"' in page.html
+    _, _, line = page.html.partition('name="confirmed"')
+    words = line.partition(">")[2].partition("</label>")[0]  # what is shown; the value keeps the sentence
+    assert "“Unit of times”" in words, "a page names its own field, not an option of the command line"
+    assert "--" not in words
 
 
 def test_columns_that_are_not_recognized_are_asked_for_at_their_fields(
