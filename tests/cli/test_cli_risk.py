@@ -12,6 +12,7 @@ import pytest
 from command_line import Shoal
 from shoal.attacks.questions import assess_release
 from shoal.attacks.rate import Rate
+from shoal.comparison.advice import Trials
 from shoal.io import read
 from shoal.release_folder.folder import read_linkage, read_release
 from shoal.synthetic import write_synthetic
@@ -202,6 +203,20 @@ def test_years_of_few_people_are_led_to_single_days_at_once(tmp_path: Path, shoa
     assert told.out.rstrip().endswith(f"assess {file} --per-day --output exposure.html")
     for command in (("assess", file, "--k", 2), ("advise", file, "--for", "routes")):
         assert note in shoal(*command).err, "before the work"
+
+
+def test_days_are_not_tried_where_nearly_everyone_has_one(
+    tmp_path: Path, shoal: Shoal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried = []
+    monkeypatch.setattr(
+        "shoal.comparison.advice.try_releases",
+        lambda people, days, *_, **__: tried.append(days) or Trials(trials=(), failed=(), people=20, days=0),
+    )
+    for days in (1, 2):
+        write_synthetic(tmp_path / f"{days}.parquet", 20, days, 5)
+        assert shoal("advise", tmp_path / f"{days}.parquet", "--for", "areas").code == 0
+    assert [days is None for days in tried] == [True, False]
 
 
 def test_an_attack_that_the_data_does_not_allow_is_told_beside_the_others(

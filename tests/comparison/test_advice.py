@@ -54,6 +54,12 @@ def test_one_in_k_with_the_chance_of_two_hundred_tries_is_not_beaten() -> None:
     assert chosen(even, trial("roughly", 5, 36)) is even
 
 
+def test_settings_that_fail_alike_are_named_with_one_reason() -> None:
+    failed = (("--k 11", "too few"), ("--k 5", "nothing left"), ("--per-day --k 11", "too few"))
+    rows = Trials(trials=(), failed=failed, people=8, days=0).lines()[1:]
+    assert rows == ["no release: too few: --k 11, --per-day --k 11", "no release: nothing left: --k 5"]
+
+
 def test_days_are_advised_only_where_they_answer_better() -> None:
     people, days = trial("roughly", 5, 40), trial("roughly", 5, 20)
     days = replace(days, options=("--per-day", *days.options))

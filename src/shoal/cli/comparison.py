@@ -181,6 +181,8 @@ def advise(source: str, purposes: tuple[str, ...], as_json: bool, quiet: bool, *
         days = (
             None if people.intake.reading.per_day else read(source, run=run, **{**reading, "per_day": True})
         )
+        if days is not None and days.n_subjects <= 1.1 * people.n_subjects:
+            days = None  # nearly everyone has one day alone: the same releases again
         wanted = [purposes] if purposes else [(one,) for one in PURPOSES]
         trials = try_releases(people, days, run, wanted=wanted, tell=lambda one: bars.say(f"tried {one}"))
     advice = [advice_for(trials, chosen) for chosen in wanted]

@@ -163,7 +163,11 @@ class Trials:
             f"{'trial release':{width}}  {'half within':>20}  left out  strongest attack (guessing)  good for"
         )
         rows = [title, *(trial.line(width) for trial in self.trials)]
-        return [*rows, *(f"{options}: no release: {reason}" for options, reason in self.failed)]
+        reasons = dict.fromkeys(reason for _, reason in self.failed)
+        named = {
+            one: ", ".join(options for options, reason in self.failed if reason == one) for one in reasons
+        }
+        return [*rows, *(f"no release: {reason}: {options}" for reason, options in named.items())]
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""
