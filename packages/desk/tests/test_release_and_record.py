@@ -276,6 +276,9 @@ def test_the_page_says_first_what_decides(
     assert "attacks with a control group" in html
     assert "(attribution)" in html[html.index('id="attacks"') :]
     decides = html.index("What decides")
+    unstated = html.index("Not stated: Purpose, Recipients. A release is judged for a purpose")
+    assert 0 < unstated < decides, "nothing else on the page is worth reading without them"
+    assert "not stated: purpose and recipients (--statement)" in printed.out.splitlines()
     assert 0 < decides < html.index('id="strongest"') < html.index('id="verdict"')
     said = decided(html)
     assert set(said) <= set(printed.out.splitlines())
@@ -283,6 +286,22 @@ def test_the_page_says_first_what_decides(
         said[-1] == "The public: 25 % (maximum); at most 9 % (1 in 11): exceeded"
     )  # though some are missing
     assert re.fullmatch(r"A research partner: [\d.]+ % \(average\); at most 20 % \(1 in 5\): \w+", said[0])
+
+
+def test_what_a_release_states_need_not_be_given_again(desk_city: Path, shoal: Shoal, tmp_path: Path) -> None:
+    made, statement, attacks = (tmp_path / name for name in ("made", "statement.toml", "attacks.json"))
+    statement.write_text('purpose = "Plan the night buses."\nrecipients = "Two universities."\n')
+    linkage = ("--linkage", tmp_path / "linkage.parquet")
+    public = ("--risk-tries", 0, "--record", statement, "--output", made, *linkage)
+    assert shoal("anonymize", desk_city, "--k", 4, *public).code == 0
+    played = shoal("attack", desk_city, made, *linkage, "--knowledge", "points:4", "--tries", 20, "--json")
+    attacks.write_text(played.out)
+    page = tmp_path / "record.html"
+    done = shoal("record", desk_city, made, *linkage, "--attacks", attacks, "--output", page)
+    assert (done.code, "not stated" in done.out) == (0, False), done.err
+    html = page.read_text()
+    assert ("Plan the night buses." in html, "Two universities." in html) == (True, True)
+    assert "Not stated: " not in html
 
 
 def test_what_a_true_box_says_is_not_called_the_strongest_attack() -> None:

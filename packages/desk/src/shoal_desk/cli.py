@@ -99,7 +99,10 @@ def desk(folder: Path, port: int, no_browser: bool) -> int:
     "May be repeated. [default: public]",
 )
 @click.option(
-    "--statement", type=PATH, metavar="FILE.toml", help="Data set, version, purpose, next review and so on."
+    "--statement",
+    type=PATH,
+    metavar="FILE.toml",
+    help="Data set, version, purpose, next review and so on. [default: what the release states]",
 )
 @click.option(
     "--language", type=click.Choice(("en", "de", "fr")), default="en", show_default=True, help="Of the page."
@@ -129,7 +132,7 @@ def record(
     from shoal_desk.record import sign_off
     from shoal_desk.words import ENGLISH, Words
 
-    printing, content = OutputOptions.take(options), _take_record_options(options)
+    printing, content = OutputOptions.take(options), _take_record_options(options, release)
     with Bars(quiet=printing.quiet) as bars:
         signed = sign_off(
             raw,
@@ -146,6 +149,7 @@ def record(
         *([] if content.pdf is None else [f"PDF: {content.pdf}"]),
         f"the claim {'holds' if signed.holds else 'DOES NOT HOLD'}",
         *([] if signed.usefulness is None else [*signed.usefulness.cautions, signed.usefulness.lines()[0]]),
+        *([f"not stated: {' and '.join(content.unstated)} (--statement)"] if content.unstated else []),
         *(one.line(Words(ENGLISH)) for one in signed.risks),
         strongest_in_words(signed.strongest, "no attack was played"),
         f"SHA-256 of the release: {signed.release_sha256}",
@@ -155,14 +159,16 @@ def record(
     return 0 if signed.holds else 1
 
 
-def _take_record_options(options: dict[str, Any]) -> "RecordOptions":
-    from shoal.release_folder.manifest import NOTHING_STATED, read_statement
+def _take_record_options(options: dict[str, Any], release: Path) -> "RecordOptions":
+    from shoal.release_folder.manifest import Statement, read_manifest, read_statement
     from shoal_desk.record import RecordOptions
 
     statement = options.pop("statement")
     return RecordOptions(
         recipients=take_recipients(options.pop("recipients")),
-        statement=NOTHING_STATED if statement is None else read_statement(statement),
+        statement=Statement.model_validate(read_manifest(release).record)
+        if statement is None
+        else read_statement(statement),
         language=options.pop("language"),
         ground=take_ground(options),
         pdf=options.pop("pdf"),

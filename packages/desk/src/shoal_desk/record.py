@@ -118,6 +118,11 @@ class RecordOptions:
     ground: MapGround = NO_GROUND
     pdf: Path | None = None
 
+    @property
+    def unstated(self) -> list[str]:
+        """What a release is judged for and the publisher did not state."""
+        return [name for name in ("purpose", "recipients") if not getattr(self.statement, name)]
+
 
 def sign_off(
     raw: str,
@@ -289,6 +294,7 @@ def record_page(
             stations=bool(stations),
         ),
         statement=options.statement,
+        unstated=[words(f"stated.{name}") for name in options.unstated],
         digests=digests,
         bands=BANDS,
         recipients=RECIPIENTS.values(),
