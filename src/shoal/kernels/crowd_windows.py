@@ -35,19 +35,11 @@ def find_visits(people: People, last_slot: int) -> Visits:
     main = np.empty((len(lengths), MAIN, 2), dtype=kind)
     offsets = np.zeros(len(raw.offsets), dtype=np.int64)
     counts = np.empty((raw.offsets[-1], 2), dtype=kind)
-    _fill_main(places, main)
+    rows, last = places.offsets[:-1, None] + np.arange(MAIN), places.offsets[1:, None] - 1
+    main[:, :, 0] = places.distinct[np.minimum(rows, last)]
+    main[:, :, 1] = np.where(rows <= last, places.weights[np.minimum(rows, last)], 0)
     _fill_visits(raw, places, people.hours.slot, shift, n_windows * n_places, offsets, counts)
     return Visits(shift, n_windows, main, offsets, counts)
-
-
-@compiled
-def _fill_main(places: Places, main: Numbers) -> None:
-    for i in range(len(main)):
-        last = places.offsets[i + 1] - 1
-        for j in range(main.shape[1]):
-            row = places.offsets[i] + j
-            main[i, j, 0] = places.distinct[min(row, last)]
-            main[i, j, 1] = places.weights[row] if row <= last else 0
 
 
 @compiled

@@ -27,12 +27,6 @@ class PlaceWork(NamedTuple):
 
 
 @compiled
-def _fill_first_rows(raw: Raw, b: int, first: Integers) -> None:
-    for j in range(raw.offsets[b + 1] - 1, raw.offsets[b] - 1, -1):
-        first[raw.place[j]] = j
-
-
-@compiled
 def _stretches(raw: Raw, a: int, b: int, scale: Scale, work: PlaceWork, space: Numbers, time: Numbers) -> int:
     # a comes before b in canonical order. Of equal lengths, the longer is the one whose direction costs more,
     # then a. Beyond the cap in time only the nearest place counts, searched once for each place.
@@ -45,7 +39,8 @@ def _stretches(raw: Raw, a: int, b: int, scale: Scale, work: PlaceWork, space: N
     many, few = (b, a) if longer_is_b else (a, b)
     per_cell, per_slot, half = scale
     work.least[: raw.place_offsets[many + 1] - raw.place_offsets[many]] = -1
-    _fill_first_rows(raw, few, work.first)
+    for j in range(raw.offsets[few + 1] - 1, raw.offsets[few] - 1, -1):
+        work.first[raw.place[j]] = j
     near = empty_candidates(raw.chunks.offsets[few + 1] - raw.chunks.offsets[few])
     places = empty_candidates(raw.place_chunks.offsets[few + 1] - raw.place_chunks.offsets[few])
     x_min, x_max, y_min, y_max = raw.bounds[few]

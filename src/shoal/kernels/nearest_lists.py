@@ -62,17 +62,11 @@ def _merge_lists(nearest: Nearest, other: Nearest, subjects: Integers) -> None:
             offer(nearest, i, other.partner[i, place], other.effort[i, place], np.inf)
 
 
-@compiled
-def _pad_lists(nearest: Nearest, subjects: Integers) -> None:
-    for i in subjects:
-        for place in range(nearest.length[i], nearest.partner.shape[1]):
-            nearest.partner[i, place], nearest.effort[i, place] = len(nearest.length), np.inf
-
-
 def merge_parts(parts: Sequence[Nearest], subjects: Integers) -> Nearest:
     """Merge the lists of all parts into the first, for these subjects, and pad them."""
     first, *others = parts
     for other in others:
         _merge_lists(first, other, subjects)
-    _pad_lists(first, subjects)
+    row, place = np.nonzero(first.length[subjects, None] <= np.arange(first.partner.shape[1]))
+    first.partner[subjects[row], place], first.effort[subjects[row], place] = len(first.length), np.inf
     return first
