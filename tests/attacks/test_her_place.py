@@ -11,8 +11,7 @@ from shoal.attacks import Rate, attack
 from shoal.attacks.attacking import AttackScope
 from shoal.errors import MisuseError
 from shoal.kernels.joint_reading import PlaceList
-from shoal.kernels.noisy_likelihood import Noise
-from shoal.kernels.noisy_visits import Visits, read_observations
+from shoal.kernels.noisy_likelihood import Noise, Visits, read_observations
 from shoal.methods.glove.glove import Glove
 from shoal.model.grid import Grid
 from shoal.model.intake import Reading

@@ -9,8 +9,7 @@ from shoal.attacks.evaluation import Evaluation
 from shoal.attacks.place_lists import list_of, reach_of
 from shoal.attacks.target import BoxTarget
 from shoal.kernels.joint_reading import ROUNDS, Contents, PlaceList, expect_visits
-from shoal.kernels.noisy_likelihood import Noise
-from shoal.kernels.noisy_visits import Visits, read_observations
+from shoal.kernels.noisy_likelihood import Noise, Visits, read_observations
 from shoal.runtime.arrays import Floats, Integers
 
 _PART: Final = 20

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.errors import MisuseError
-from shoal.kernels.gaps import fill_gap_parts
+from shoal.kernels.nearest_samples import fill_gap_parts
 from shoal.measures.few_people import fill_gap_parts_of_few
 from shoal.measures.nearest_pairs import NearPairs
 from shoal.measures.stretch import Caps, trajectories_of_arrays
