@@ -12,8 +12,7 @@ import comparator_oracles as oracles
 import shoal
 from shoal.attacks import attack
 from shoal.errors import MisuseError, NothingLeftError
-from shoal.kernels.clusters import cluster_within
-from shoal.kernels.edit_distance import TimedPath, Tolerance, align, edit_distances
+from shoal.kernels.co_location import TimedPath, Tolerance, align, cluster_within, edit_distances
 from shoal.methods.co_location.clusters import greedy_clusters, move_into_cylinder, rms_distances
 from shoal.methods.co_location.nwa import Nwa
 from shoal.methods.co_location.w4m import DISTANCE, Distance, W4m

@@ -5,7 +5,7 @@ from typing import Final
 
 import numpy as np
 
-from shoal.kernels.clusters import cluster_within
+from shoal.kernels.co_location import cluster_within
 from shoal.messages import say
 from shoal.methods.assembly import PointRecords, assemble_points
 from shoal.methods.method import Method, microaggregation

@@ -6,7 +6,7 @@ from typing import ClassVar, Final, Literal, get_args
 import numpy as np
 
 from shoal.errors import MisuseError
-from shoal.kernels.edit_distance import TimedPath, Tolerance, align, edit_distances
+from shoal.kernels.co_location import TimedPath, Tolerance, align, edit_distances
 from shoal.methods.co_location.clusters import (
     K_OF_CLUSTERS,
     MOVED_TOWARD_THE_MIDDLE,
