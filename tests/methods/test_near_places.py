@@ -17,7 +17,7 @@ from shoal.model.places import PublicPlaces
 from shoal.model.release import Boxes, Linkage, Release
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.randomness import Randomness
-from shoal.verification.boxes.diverse import boxes_near_few_kinds
+from shoal.verification.boxes.k_anonymity import boxes_near_few_kinds
 from shoal.verification.boxes.records import classify_records
 
 pytestmark = pytest.mark.kernels

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shoal.errors import InputError
-from shoal.model.claims.series import SeriesAnonymity
+from shoal.model.claims.common import require_k
 from shoal.model.names import TextNames
 from shoal.model.verdicts import Finding
 from shoal.runtime.arrays import Flags, Integers, Numbers
@@ -34,6 +34,37 @@ _ASK: Final = (
     "; every crowd of theirs would be new. Write the ids of all releases alike, or say with "
     "--ids-as-they-are that they are different people"
 )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeriesAnonymity:
+    """For each person, at least k people share her crowd in every release that holds a record of her.
+
+    No release carries it: it is about several of them. k: the least k of the releases, at least 2.
+
+    >>> from shoal.verification.composition.series import SeriesAnonymity
+    >>> SeriesAnonymity(k=5, releases=8).name
+    'k-anonymity over the series, k = 5'
+    """
+
+    k: int
+    releases: int
+
+    def __post_init__(self) -> None:
+        require_k(self.k)
+
+    @property
+    def name(self) -> str:
+        """Title with its number."""
+        return f"k-anonymity over the series, k = {self.k}"
+
+    @property
+    def promise(self) -> str:
+        """The promise in a sentence."""
+        return (
+            f"Whatever is known of a person in any of the {self.releases} releases, at least {self.k} people "
+            "fit in all of them."
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
