@@ -306,19 +306,15 @@ def _statistics_values(account: dict[str, Any]) -> set[bytes]:
     return {statistics[name] for name in ("max", "min", "max_value", "min_value") if name in statistics}
 
 
-def _kinds_of(bounds: list[float]) -> list[list[str]]:
-    """Outlines are cut in several polygons only where the bounds go all around the earth."""
-    return [["Point"], ["Polygon", "MultiPolygon"] if bounds[::2] == [-180.0, 180.0] else ["Polygon"]]
-
-
 def _is_geo(text: bytes) -> bool:
     """Exactly as shoal writes it, bounds in their one spelling."""
     try:
         about = json.loads(text)["columns"]["geometry"]
         kinds, bounds = about["geometry_types"], about["bbox"]
+        several = ["MultiPolygon"] * (bounds[::2] == [-180.0, 180.0])  # only there is an outline cut
         return (
             text == geometry_pairs(kinds, bounds)[b"geo"]
-            and kinds in _kinds_of(bounds)
+            and kinds in (["Point"], ["Polygon", *several])
             and [type(bound) for bound in bounds] == [float] * 4
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):

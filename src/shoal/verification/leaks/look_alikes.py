@@ -140,12 +140,7 @@ def _appearances(ids: Sequence[str]) -> Iterator[TextSpans]:
 
 def _appearance(uid: str) -> str:
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", uid).casefold())
-    return _visible_characters(folded).translate(_DRAWN_AS_LATIN)
-
-
-def _visible_characters(text: str) -> str:
-    return "".join(
-        character
-        for character in text
-        if unicodedata.category(character) not in _UNSEEN and character not in _DRAWN_AS_NOTHING
+    seen = (
+        one for one in folded if unicodedata.category(one) not in _UNSEEN and one not in _DRAWN_AS_NOTHING
     )
+    return "".join(seen).translate(_DRAWN_AS_LATIN)

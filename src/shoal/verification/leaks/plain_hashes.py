@@ -112,7 +112,8 @@ def digest_rows(ids: Sequence[str], *, in_full: bool = True) -> Codes:
     changed = [[change(uid) for uid in encoded] for change in _CHANGES]
     plain = [digests_of(empty, encoded) for _, empty in HASHES]
     n_common = len(COMMON_HASHES)
-    columns = chain([map(_spelled_out, encoded)], plain, _OF_ALL.columns(encoded, changed, plain[:n_common]))
+    spelled_out = [(uid + 2 * _FILLING)[:_LONGEST_ID] for uid in encoded]  # in hexadecimal, or base64
+    columns = chain([spelled_out], plain, _OF_ALL.columns(encoded, changed, plain[:n_common]))
     if in_full:
         checksums = ([zlib.crc32(uid).to_bytes(4, "big") * 2 for uid in uids] for uids in (encoded, *changed))
         columns = chain(columns, _OF_SOME.columns(encoded, changed, plain[n_common:]), checksums)
@@ -123,8 +124,3 @@ def digest_rows(ids: Sequence[str], *, in_full: bool = True) -> Codes:
         rows[:, start : start + size] = whole[:, :size]
         rows[:, start + size : end] = filling[: end - start - size]
     return rows
-
-
-def _spelled_out(uid: bytes) -> bytes:
-    """Hexadecimal or base64 hides it only from readers."""
-    return (uid + 2 * _FILLING)[:_LONGEST_ID]

@@ -58,7 +58,7 @@ def _too_few_lost(original: Trajectories, release: Release, subject_of: Integers
     if release.method == "nwa":
         kept = np.array(
             [
-                len(np.intersect1d(original.samples_of(subject)[0], _points_of(release, record)[0]))
+                len(np.intersect1d(original.samples_of(subject)[0], release.record(record).t))
                 for record, subject in zip(linked.tolist(), subject_of[linked].tolist(), strict=True)
             ]
         )
@@ -85,7 +85,7 @@ def _exchanged_people(
         if not len(linked):
             continue
         records, x, y = _places_of_group(release, linked)
-        t = _points_of(release, int(group[0]))[0]
+        t = release.record(int(group[0])).t
         people = subject_of[records]
         strange.update(records[(first[people] > t[0]) | (last[people] < t[-1])].tolist())
         alone = np.array([len(near(record)) <= claim.k for record in records.tolist()])
@@ -126,11 +126,6 @@ def _exact_tracks(original: Trajectories, release: Release) -> str:
         f"{counted(n_records, 'record consists', 'records consist')} of such points only: what lies within "
         "the cylinder of its crowd is not moved (honest runs: up to 2 % of points with NWA, 34 % with W4M)"
     )
-
-
-def _points_of(release: Release, record: int) -> tuple[Floats, Floats, Floats]:
-    rows = slice(release.offsets[record], release.offsets[record + 1])
-    return release.points.t[rows], release.points.x[rows], release.points.y[rows]
 
 
 def co_located_records(claim: KDeltaAnonymity, release: Release) -> Callable[[int], Integers]:
