@@ -111,7 +111,6 @@ class Program(click.Group):
 
 FOLDERS: Final = "shoal.folders"
 CHECKS: Final = "shoal.checks"
-_MANIFEST: Final = "manifest.json"
 _LARGEST: Final = 1 << 24
 _KIND: Final = re.compile(r"[a-z]{1,30}")
 
@@ -145,7 +144,7 @@ class CheckCommand(Command):
 
 
 def _kind_of(word: str) -> str | None:
-    path = Path(word) / _MANIFEST
+    path = Path(word) / "manifest.json"
     try:
         if word.startswith("-") or not path.is_file() or path.stat().st_size > _LARGEST:
             return None

@@ -31,8 +31,6 @@ from shoal.model.intake import OUT_OF_ORDER, Intake, Reading
 from shoal.model.places import PublicPlaces
 from shoal.units import counted
 
-MINUTE_S: Final = 60.0
-DEGREES_PER_HOUR: Final = 15.0
 LAST_S: Final = 253_402_300_799.0  # the end of the year 9999, the last that dates can be written in
 _FAR_DEG: Final = 30.0  # two hours
 _UNSURE: Final = say("advice.unsure", "check which columns are meant")
@@ -166,7 +164,7 @@ class ReadingState:
         notes = [*self.notes, *self.positions.notes, *self.times.notes(), *self._hours_of_utc()]
         twice = cleaning.DUPLICATE
         if self.grid is not None:
-            twice = cleaning.SAME_MINUTE if self.grid.slot_s == MINUTE_S else cleaning.SAME_SLOT
+            twice = cleaning.SAME_MINUTE if self.grid.slot_s == 60.0 else cleaning.SAME_SLOT
         return Intake(
             rows_read=self.rows_read,
             people_read=self.people_read,
@@ -194,7 +192,7 @@ class ReadingState:
             return []
         if longitude is None or abs(longitude) < _FAR_DEG:
             return []
-        ahead_h = round(longitude / DEGREES_PER_HOUR)
+        ahead_h = round(longitude / 15.0)  # degrees
         if self.times.naive:
             text = (
                 "hours of the day, such as a home's nights, are those of UTC; here it is about UTC{ahead}: "

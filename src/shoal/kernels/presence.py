@@ -17,8 +17,6 @@ from shoal.units import DAY_S, HOUR_S
 _ROUNDING: Final = 1e-9
 _HOURS: Final = 24
 _HOUR_S: Final = int(HOUR_S)
-_WEEK: Final = 7
-_WORKING_DAYS: Final = 5
 _FEWEST_PAIRS: Final = 256  # a power of two
 _SPREAD: Final = 331_804_471  # 2**32 by the golden ratio and 8: consecutive keys fall apart (Knuth, Sec. 6.4)
 # Roberts 2018, R3: powers of 1 / 1.22074
@@ -305,7 +303,7 @@ def share_in_hours(
     for b in range(len(start)):
         total = 0.0
         for day in range(math.floor((start[b] - last) / DAY_S), math.floor(end[b] / DAY_S) + 1):
-            if working_days and (day - _MONDAY_1970) % _WEEK >= _WORKING_DAYS:
+            if working_days and (day - _MONDAY_1970) % 7 >= 5:
                 continue
             total += max(min(end[b], day * DAY_S + last) - max(start[b], day * DAY_S + first), 0.0)
         inside[b] += total / (end[b] - start[b])

@@ -21,8 +21,6 @@ FAINT: Final = "#dfe4ea"
 EDGE: Final = "#8a96a3"
 AT_MOST: Final = 20_000  # rows that a browser still moves smoothly
 
-KM: Final = 1000.0
-
 
 def path_map(
     x_m: Numbers, y_m: Numbers, offsets: Numbers, crs: str | None, at_most: int, owners: str, rows: str
@@ -31,7 +29,7 @@ def path_map(
     drawn, note = choose_rows(offsets, at_most, owners, rows)
     owner = np.searchsorted(offsets, drawn, side="right")
     cuts = np.flatnonzero(np.diff(owner)) + 1
-    x, y = (_join_lines(np.split(column[drawn] / KM, cuts)) for column in (x_m, y_m))
+    x, y = (_join_lines(np.split(column[drawn] / 1000.0, cuts)) for column in (x_m, y_m))
     return _map(x, y, crs, note, mode="lines+markers", marker={"size": 3, "color": COLOR})
 
 

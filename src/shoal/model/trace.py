@@ -20,13 +20,12 @@ from shoal.units import counted
 
 TRACE_FILE: Final = "origin.parquet"
 TRACE_FILES: Final = f"{TRACE_FILE} beside the linkage, or NAME-{TRACE_FILE} beside NAME.parquet"
-_LINKAGE_FILE: Final = "linkage.parquet"
 _COLUMNS: Final = ("time_from", "place_from", "swap_set", "set_rows")
 
 
 def trace_path(linkage_file: Path) -> Path:
     """``origin.parquet`` beside ``linkage.parquet``, ``NAME-origin.parquet`` beside ``NAME.parquet``."""
-    plain = linkage_file.name == _LINKAGE_FILE
+    plain = linkage_file.name == "linkage.parquet"
     return linkage_file.with_name(TRACE_FILE if plain else f"{linkage_file.stem}-{TRACE_FILE}")
 
 

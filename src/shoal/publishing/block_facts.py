@@ -87,7 +87,6 @@ def select_crowds(
 
 
 _LEAST: Final = 500  # people per task, even when blocks are smaller
-_GAPS_LABEL: Final = "seeking the nearest others"
 _DRAWN, _BELOW = "drawn.npy", "below.npy"
 
 
@@ -138,7 +137,7 @@ def k_gaps_on_disk(
     # no person beyond the last of these can be among the nearest
     np.save(scratch / _BELOW, np.nextafter(near.effort[:, -1], np.inf))
     find = partial(find_nearest, people.folder, scratch, max(ks) - 1, threads)
-    for more in run_tasks(find, others, engine, run, _GAPS_LABEL):
+    for more in run_tasks(find, others, engine, run, "seeking the nearest others"):
         near = near.joined(more)
     together = np.union1d(drawn, near.who)
     gaps = k_gaps(

@@ -31,7 +31,6 @@ from shoal.runtime.staging import explain_write_errors, partial_name
 from shoal.scale.blocks import name_of
 from shoal.utility.accuracy import Accuracy, Extents
 
-_EXTENTS_LABEL: Final = "counting extents"
 _SUBJECTS: Final = "subjects.npy"
 _OF_CROWDS: Final = ("blocks", "sizes", "starts", "lengths")
 _BOXES_AT_ONCE: Final = 1 << 20  # in memory while records are written
@@ -89,7 +88,7 @@ def crowds_of_blocks(
         np.concatenate([block_arrays[name] for block_arrays in arrays]) for name in names
     )
     spans, count = split_evenly(n_blocks, math.isqrt(n_blocks)), partial(extents_of_blocks, job, people.grid)
-    raw, published = reduce(_add_extents, run_tasks(count, spans, engine, run, _EXTENTS_LABEL))
+    raw, published = reduce(_add_extents, run_tasks(count, spans, engine, run, "counting extents"))
     crowds = Crowds(
         job=job,
         subjects=subjects,
@@ -205,7 +204,6 @@ def without_records(release: Release) -> Release:
 
 
 _NAMES, _BLOCKS, _STARTS, _LENGTHS = "names.npy", "blocks.npy", "starts.npy", "lengths.npy"
-_WRITING_LABEL: Final = "writing the release"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -307,7 +305,7 @@ def write_table_in_parts(
     lists = scratch, crowds.job, without_records(release)
     seen = [write_part(*lists, None, first)]  # chooses the map's window
     write = partial(write_part, *lists, seen[0].window)
-    seen += run_tasks(write, others, engine, run, _WRITING_LABEL)
+    seen += run_tasks(write, others, engine, run, "writing the release")
     files = [_file_of_part(scratch, rows) for rows in parts]
     join_boxes(files, [bounds for measured in seen for bounds in measured.bounds], path)
     return TableFacts(parts=seen, examples=some_boxes(_records_of_part(*lists, first).boxes))

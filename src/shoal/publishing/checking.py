@@ -283,7 +283,6 @@ def _notes_on_records(published: Foreign, linked: PersonLinks) -> list[str]:
 
 
 _OF_POINTS: Final = ("nearest:1", "nearest:4", "track:4")
-_OF_ROWS: Final = ("points:1",)
 _MOST_ROWS: Final = 20_000  # attacked of a file without ids, drawn at random
 
 
@@ -323,7 +322,7 @@ def _attack_file(
     links = Linkage(uids=tuple(people.ids[one] for one in linking[has_person].tolist()), trajectory_ids=names)
     release = _release(names, offsets, payload, people, people.n_subjects - len(names))
     rows_alone = people is not original
-    asked: list[tuple[str, ...] | None] = [_OF_ROWS if rows_alone else None]
+    asked: list[tuple[str, ...] | None] = [("points:1",) if rows_alone else None]
     if not payload.on_grid and not rows_alone:
         asked += [(one,) for one in _OF_POINTS]
     rates: list[Rate] = []

@@ -32,7 +32,6 @@ from shoal.verification.files.stored import unexpected_pseudonyms
 from shoal.verification.leaks.active_pages import is_active
 
 PACKAGE_FILE: Final = "datapackage.json"
-_PROFILE: Final = "data-package"
 _MEDIATYPES: Final = {".json": "application/json", ".html": "text/html"}
 _TYPES: Final = {"string": "string", "int64": "integer", "double": "number"}
 _KINDS: Final = {"string": pa.string(), "int64": pa.int64(), "double": pa.float64()}
@@ -175,7 +174,7 @@ def package_of(
             }
         resources.append(resource)
     return {
-        "profile": _PROFILE,
+        "profile": "data-package",
         "name": "release",
         "title": "Movement data released by shoal",
         "description": "manifest.json says what is promised; shoal verify checks it.",

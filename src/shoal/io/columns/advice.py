@@ -68,7 +68,6 @@ def _from_parts(values: Floats, parts: int) -> Floats:
     return np.sign(values) * (rest + part)
 
 
-_KM: Final = 1000.0
 _MERCATOR_M: Final = 2.0038e7  # half of the equator, as web maps have it
 _UTM_WEST_M: Final = 160_000.0  # of a zone, at the equator
 _SMALLEST_M: Final = 10_000.0  # numbers nearer to 0 than this look like any local plane
@@ -80,7 +79,7 @@ def likely_planes(west: float, south: float, east: float, north: float) -> dict[
     if max(abs(west), abs(east)) < _SMALLEST_M or max(abs(south), abs(north)) < _SMALLEST_M:
         return found
     for crs, country, *sides in _TABLE["planes"]:
-        farthest_west, farthest_east, farthest_south, farthest_north = (side * _KM for side in sides)
+        farthest_west, farthest_east, farthest_south, farthest_north = (side * 1000.0 for side in sides)
         if west < farthest_west or east > farthest_east or south < farthest_south or north > farthest_north:
             continue
         lon, lat = transform(crs, WGS84, np.array([(west + east) / 2]), np.array([(south + north) / 2]))

@@ -17,7 +17,6 @@ from shoal.verification.files.thrift import not_readable
 
 _BY_RUNS: Final = 3  # encoding of levels
 _MOST_ENCODINGS: Final = 6
-_ROOT: Final = b"schema"
 _NEEDLESS: Final = frozenset({"type_length", "scale", "precision", "field_id"})
 TEXT: Final = "text"
 PHYSICAL: Final = {1: "<i4", 2: "<i8", 4: "<f4", 5: "<f8", 6: TEXT}
@@ -242,7 +241,7 @@ def _frame_end(body: bytes) -> int | None:
 def schema_faults(footer: Mapping[str, Any], n_columns: int) -> Iterator[str]:
     """What schema and footer hold besides the columns."""
     root, *columns = footer["schema"]
-    if {"repetition": 0, **root} != {"name": _ROOT, "children": n_columns, "repetition": 0}:
+    if {"repetition": 0, **root} != {"name": b"schema", "children": n_columns, "repetition": 0}:
         yield "more in the root of its schema than the number of columns"
     if any(_NEEDLESS & column.keys() or "children" in column for column in columns):
         yield "numbers in its schema that nobody needs"
