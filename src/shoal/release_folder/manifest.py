@@ -174,16 +174,17 @@ Version = Annotated[
 ]
 Digest = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 Length = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-_STRICT: Final = ConfigDict(extra="forbid", strict=True, frozen=True)
 _SETTING: Final = (bool, int, float, NoneType)
 _WORD: Final = re.compile(r"[A-Za-z0-9.,_:-]{1,60}")  # such as outward:3 or 5km,2h
 _VERDICT: Final[Mapping[str, Any]] = Verdict.of((), checked=1).to_json()  # its entries, each with its type
 
 
-class LossesJson(BaseModel):
-    """``losses`` in the manifest; rows and samples are rounded up."""
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
-    model_config = _STRICT
+
+class LossesJson(_Strict):
+    """``losses`` in the manifest; rows and samples are rounded up."""
 
     rows: Counts
     samples_suppressed: Count
@@ -200,19 +201,15 @@ class LossesJson(BaseModel):
         }
 
 
-class UseJson(BaseModel):
+class UseJson(_Strict):
     """What a release is worth for one use. score: null where it is unknown."""
-
-    model_config = _STRICT
 
     answer: Literal["yes", "roughly", "no", "unknown"]
     score: Annotated[float, Field(allow_inf_nan=False)] | None
 
 
-class UsefulnessJson(BaseModel):
+class UsefulnessJson(_Strict):
     """``usefulness`` in the manifest, as the maker measured it; extents: null of none."""
-
-    model_config = _STRICT
 
     uses: Annotated[dict[Word, UseJson], Field(max_length=_MOST_ENTRIES)]
     median_space_m: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None
@@ -220,10 +217,8 @@ class UsefulnessJson(BaseModel):
     zone_m: Length
 
 
-class SeriesJson(BaseModel):
+class SeriesJson(_Strict):
     """``series`` in the manifest: the place of the release in its series, as its maker says."""
-
-    model_config = _STRICT
 
     series: Annotated[int, Field(ge=1, le=_MOST_COUNTED)]
     number: Annotated[int, Field(ge=1, le=_MOST_COUNTED)]
@@ -232,10 +227,8 @@ class SeriesJson(BaseModel):
     crowds: Count
 
 
-class Manifest(BaseModel):
+class Manifest(_Strict):
     """The manifest's top level. cell_m, slot_s: the grid of boxes; null for a release of points."""
-
-    model_config = _STRICT
 
     format_version: Literal[2]
     shoal_version: Version

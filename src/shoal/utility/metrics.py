@@ -23,11 +23,7 @@ _GLOVE: Final = "Gramaglia and Fiore 2015, Sec. 7"
 _SWAP: Final = "Domingo-Ferrer and Trujillo-Rasua 2012, Sec. 3.2 and 7.1.4"
 
 
-_of_shoal: Final = partial(Metric, source="docs/utility.md")
-
-
-def _people_with_moves(facts: Facts) -> int:
-    return int(np.count_nonzero(facts.original.lengths[facts.records >= 0] > 1))
+_of_shoal: Final = partial(Metric, source="docs/utility.md", unit="share")
 
 
 def _of_distortion(name: str, key: str, better: Better, question: str, *, recorded: bool = True) -> Metric:
@@ -86,7 +82,6 @@ _ROWS: Final = (
         name="samples-covered",
         question="raw samples that a box covers",
         question_of_points="raw samples whose cell and slot their own person's record has",
-        unit="share",
         better="higher",
         function=samples.covered,
         in_record_of=("points",),
@@ -103,7 +98,6 @@ _ROWS: Final = (
         name="samples-created",
         question="boxes without a sample of their person",
         question_of_points="published cells and slots without a sample of their record's person",
-        unit="share",
         better="lower",
         function=samples.created,
         in_record_of=("points",),
@@ -111,7 +105,6 @@ _ROWS: Final = (
     _of_shoal(
         name="people-suppressed",
         question="people left out",
-        unit="share",
         better="lower",
         function=lambda facts: Value(value=float(np.mean(facts.records < 0))),
     ),
@@ -151,7 +144,6 @@ _ROWS: Final = (
     _of_shoal(
         name="od-similarity",
         question="common part of trips from zone to zone",
-        unit="share",
         better="higher",
         function=mobility.od_similarity,
         in_record_of=_BOTH,
@@ -160,7 +152,6 @@ _ROWS: Final = (
     _of_shoal(
         name="presence-similarity",
         question="common part of people by zone and hour of the day",
-        unit="share",
         better="higher",
         function=mobility.presence_similarity,
         in_record_of=_BOTH,
@@ -168,7 +159,6 @@ _ROWS: Final = (
     _of_shoal(
         name="within-1km-30min",
         question="raw samples in boxes within 1 km and 30 min",
-        unit="share",
         better="higher",
         function=partial(samples.within, space_m=1000, time_s=1800),
     ),
@@ -183,7 +173,6 @@ _ROWS: Final = (
     _of_shoal(
         name="visits-error",
         question="visitors of zones that are wrong, of all",
-        unit="share",
         better="lower",
         function=mobility.visits_error,
         in_record_of=("points",),
@@ -191,7 +180,6 @@ _ROWS: Final = (
     _of_shoal(
         name="range-error",
         question="mean relative error of range queries",
-        unit="share",
         better="lower",
         function=mobility.range_error,
         in_record_of=_BOTH,
@@ -200,7 +188,6 @@ _ROWS: Final = (
         name="range-bounded",
         question="range queries whose bounds hold the truth",
         question_of_points="range queries answered exactly",
-        unit="share",
         better="higher",
         function=mobility.range_bounded,
         in_record_of=_BOTH,
@@ -221,12 +208,11 @@ _ROWS: Final = (
         better="lower",
         function=mobility.trip_length_error,
         in_record_of=_BOTH,
-        people_behind=_people_with_moves,
+        people_behind=lambda facts: int(np.count_nonzero(facts.original.lengths[facts.records >= 0] > 1)),
     ),
     _of_shoal(
         name="time-profile-error",
         question="samples in the wrong hour of day",
-        unit="share",
         better="lower",
         function=mobility.time_profile_error,
         in_record_of=_BOTH,
@@ -234,7 +220,6 @@ _ROWS: Final = (
     _of_shoal(
         name="home-kept",
         question="people whose home lies in their likeliest area",
-        unit="share",
         better="higher",
         function=mobility.home_kept,
     ),
