@@ -5,6 +5,7 @@ or of all epochs of the window, become unpublished, and every window with a chan
 nobody covers, or is covered by, an unpublished record. Each step unpublishes something, so the loop ends.
 """
 
+from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import partial
@@ -363,11 +364,7 @@ def _suppress_rows(
 ) -> int:
     # One epoch is enough if at least k - 1 others already have the remaining states; otherwise the whole
     # window goes. Of equal costs the latest epoch is chosen, which no earlier window holds.
-    is_hidden = np.ones(len(pattern), dtype=np.bool_)
-    is_hidden[failed] = False
-    sizes: dict[bytes, int] = {}
-    for row in pattern[is_hidden]:
-        sizes[row.tobytes()] = sizes.get(row.tobytes(), 0) + 1
+    sizes = Counter(row.tobytes() for row in np.delete(pattern, failed, axis=0))
     changed = epochs.count
     for row in failed.tolist():
         published = np.flatnonzero(pattern[row])
@@ -375,7 +372,7 @@ def _suppress_rows(
         for column in published.tolist() if len(published) > 1 else []:
             fewer = pattern[row].copy()
             fewer[column] = UNPUBLISHED
-            if sizes.get(fewer.tobytes(), 0) >= k - 1:
+            if sizes[fewer.tobytes()] >= k - 1:
                 options.append((int(epochs.samples[table[row, column]]), -column))
         columns = [-min(options)[1]] if options else published.tolist()
         states[table[row, columns]] = UNPUBLISHED

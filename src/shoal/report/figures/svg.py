@@ -5,6 +5,7 @@ and numbers are separated, so that no coordinate reads as a name.
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import groupby
 from math import isfinite
 from typing import Any, Final, NamedTuple
 
@@ -280,24 +281,16 @@ def _cells(cells: Cells, frame: _Frame) -> str:
     else:
         runs: dict[int, list[str]] = {}
         for row, line in enumerate(rows):
-            for start, end, shade in _runs(line):
-                runs.setdefault(shade, []).append(f"M {start} {row + 0.5} H {end}")
+            for shade, run in groupby(range(len(line)), line.__getitem__):
+                start, *others = run
+                if shade is not None:
+                    path = runs.setdefault(shade, [])
+                    path.append(f"M {start} {row + 0.5} H {start + len(others) + 1}")
         parts = [
             f'<path class="row {_shade(cells, shade)}" d="{" ".join(path)}"/>'
             for shade, path in sorted(runs.items())
         ]
     return "".join([place, *parts, "</svg>"])
-
-
-def _runs(line: Sequence[int | None]) -> Iterable[tuple[int, int, int]]:
-    """(start, end, shade)."""
-    start = 0
-    for end in range(1, len(line) + 1):
-        if end == len(line) or line[end] != line[start]:
-            shade = line[start]
-            if shade is not None:
-                yield start, end, shade
-            start = end
 
 
 def _places(places: Places, frame: _Frame) -> str:
