@@ -431,7 +431,7 @@ def _place_line(place: FrequentPlace, samples: int) -> str:
     where = f"x {place.x:,.0f}, y {place.y:,.0f}"
     if place.lat is not None and place.lon is not None:
         where = f"{place.lat:.4f}, {place.lon:.4f}"
-    people = f"{place.subjects:,} subject{'s' * (place.subjects != 1)}"
+    people = counted(place.subjects, "subject")
     return f"{where}: {percent(place.samples / samples)} of the samples, {people}"
 
 

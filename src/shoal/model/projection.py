@@ -184,7 +184,10 @@ def _distance_errors(crs: str, places: Floats) -> Floats:
     worst = np.zeros(len(places))
     for direction in _DIRECTIONS:
         (lon_a, lat_a), (lon_b, lat_b) = (
-            _nan_if_infinite(transform(crs, WGS84, *(places + side * _SHORT_M * direction).T))
+            [
+                np.where(np.isfinite(degrees), degrees, np.nan)
+                for degrees in transform(crs, WGS84, *(places + side * _SHORT_M * direction).T)
+            ]
             for side in (-0.5, 0.5)
         )
         with np.errstate(all="ignore"):
@@ -196,11 +199,6 @@ def _distance_errors(crs: str, places: Floats) -> Floats:
 def _unavoidable(angle: Floats) -> Floats:
     # of an equal-area plane at these angles from its center, seen from the earth's center
     return 1 / np.cos(np.minimum(angle, _FARTHEST) / 2) - 1
-
-
-def _nan_if_infinite(degrees: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
-    lon, lat = (np.where(np.isfinite(values), values, np.nan) for values in degrees)
-    return lon, lat
 
 
 def _angles_to(place: int, lon: Floats, lat: Floats) -> Floats:

@@ -268,10 +268,6 @@ def _by_pseudonym(table: pa.Table) -> pa.Table:
     return table.take(pc.sort_indices(table["trajectory_id"]))  # stable
 
 
-def _in_days(table: pa.Table) -> pa.Table:
-    return pa.concat_tables([rows for _, rows in _days(table)]) if len(table) else table
-
-
 def _read_parts(folder: Path, _schema: pa.Schema) -> pa.Table:
     files = sorted([*folder.glob("day=*/part-0.parquet"), *folder.glob(_DELTA_PART)])
     if not files:
@@ -330,7 +326,7 @@ EXPORTS: Final[Mapping[str, Export]] = {
         read=_read_parts,
         where=_DATA,
         mediatype="application/vnd.apache.parquet",
-        arranged=_in_days,
+        arranged=lambda table: pa.concat_tables([rows for _, rows in _days(table)]) if len(table) else table,
         joined=_by_pseudonym,
     ),
     "parquet-parts": Export(where=_DATA, mediatype="application/vnd.apache.parquet"),

@@ -375,16 +375,13 @@ def usefulness_of(facts: Facts, *, least_people: int = 0) -> Usefulness:
     )
 
 
-def _raw_tells(value: Value) -> bool:
-    return any(number is not None and number > 0 for number in (value.raw, value.baseline))
-
-
 def _judge(use: Use, values: Values) -> UseVerdict:
     if not set(use.metrics) <= set(values):
         return UseVerdict(use=use, score=math.nan, answer="unknown", reason=_FEW)
     score = use.score(values)
     if math.isnan(score):  # of raw data that can tell, a release that cannot has lost it
-        answer: Answer = "no" if any(_raw_tells(values[name]) for name in use.metrics) else "unknown"
+        of_raw = (number for name in use.metrics for number in (values[name].raw, values[name].baseline))
+        answer: Answer = "no" if any(number is not None and number > 0 for number in of_raw) else "unknown"
     else:
         answer = use.answer(score)
     return UseVerdict(use=use, score=score, answer=answer, reason=use.reason(values))

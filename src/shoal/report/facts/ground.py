@@ -280,8 +280,8 @@ def tiles_in(file: TileFile | None, bounds_m: Bounds, crs: str | None) -> Placed
         if _AS_TEXT * sum(sizes.values()) > MOST_TILE_BYTES:
             heavy = True
         elif any(
-            _misfit(corners) > _BENT * max(east_m - west_m, north_m - south_m)
-            for corners in _corners(zoom, sizes, crs)
+            np.abs(nw - ne - sw + se).max() / 4 > _BENT * max(east_m - west_m, north_m - south_m)
+            for nw, ne, sw, se in _corners(zoom, sizes, crs)  # from the best parallelogram
         ):
             bent = True
         else:
@@ -324,11 +324,6 @@ def _corners(zoom: int, squares: dict[Square, int], crs: str) -> Iterator[Floats
     lat = np.degrees(np.arctan(np.sinh(np.pi * (1 - 2 * places[..., 1]))))
     x, y = transform(WGS84, crs, lon.ravel(), lat.ravel())
     yield from np.column_stack([x, y]).reshape(-1, 4, 2)
-
-
-def _misfit(corners: Floats) -> float:
-    """In meters, from the best parallelogram."""
-    return float(np.abs(corners[0] - corners[1] - corners[2] + corners[3]).max()) / 4
 
 
 def _tile(media: str, data: bytes, corners: Floats) -> Tile:
