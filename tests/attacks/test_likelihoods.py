@@ -25,8 +25,8 @@ from shoal.attacks.places import attack_top, top_cells, weigh_visits
 from shoal.attacks.target import BoxTarget, index_over_places, index_over_time
 from shoal.attacks.tau_knowledge import DrawnWindows, follow, weigh
 from shoal.errors import MisuseError
-from shoal.kernels.cover_index import owner_of
 from shoal.kernels.homes import WeightedAreas, chances_at_corners
+from shoal.kernels.likelihood import owner_of
 from shoal.kernels.noisy_likelihood import MARGIN, Noise
 from shoal.kernels.place_likelihood import IndexedRecords, add_expected_visits
 from shoal.model.grid import Grid

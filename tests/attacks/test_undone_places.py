@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 import shoal
 from shoal.attacks import attack
 from shoal.attacks.attacking import AttackScope
-from shoal.kernels import undone_moves
+from shoal.kernels import moved_inward
+from shoal.kernels.moved_inward import sum_origin_evidence, undo_moves
 from shoal.kernels.passing import Lines
-from shoal.kernels.undone_moves import sum_origin_evidence, undo_moves
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Floats
 from shoal.runtime.randomness import Randomness
@@ -51,7 +51,7 @@ def crossing(one: Place, one_middle: Place, other: Place, other_middle: Place) -
 
 def places_of(points: list[Place], middles: list[Place]) -> list[Place]:
     """Where each point of one record most likely came from, every candidate tried."""
-    most = undone_moves.CANDIDATES
+    most = moved_inward.CANDIDATES
     moved = [n for n, p in enumerate(points) if np.hypot(*np.subtract(p, middles[n])) >= RADIUS_M - 0.01]
     candidates = points[:: max(-(-len(points) // most), 1)]
     if not candidates:

@@ -13,10 +13,10 @@ import numpy as np
 from shoal.attacks.evaluation import Evaluation
 from shoal.attacks.target import BoxTarget, PointTarget
 from shoal.kernels.cylinder_middles import find_middles
-from shoal.kernels.moved_inward import Errors, link_moved_points_with_errors
+from shoal.kernels.moved_inward import Errors, link_moved_points_with_errors, undo_moves
 from shoal.kernels.passing import KnownPoints, Lines
-from shoal.kernels.undone_moves import undo_moves
 from shoal.model.claims import KDeltaAnonymity
+from shoal.model.grid import snap_points
 from shoal.model.release import Points, Release
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.run import Run
@@ -109,7 +109,9 @@ def undone_cells(evaluation: Evaluation[BoxTarget], first_slot: int | None = Non
     if first_slot is not None:
         target = target.since(first_slot * grid.slot_s)
     places = undone_places(target, claim.delta_m, evaluation.run)
-    return BoxTarget.of_places(target.offsets, target.t, places, grid)
+    return BoxTarget.of_samples(
+        *snap_points(target.offsets, target.t, places[:, 0], places[:, 1], grid), grid
+    )
 
 
 def undone_release(release: Release, run: Run) -> Release | None:

@@ -12,6 +12,7 @@ from shoal.attacks.evaluation import Evaluation
 from shoal.attacks.rate import Rate, Rule
 from shoal.attacks.target import BoxTarget
 from shoal.errors import MisuseError
+from shoal.kernels.moved_inward import sum_origin_evidence
 from shoal.kernels.place_likelihood import (
     N_SCORES,
     Gains,
@@ -21,7 +22,6 @@ from shoal.kernels.place_likelihood import (
     link_places,
     top_places,
 )
-from shoal.kernels.undone_moves import sum_origin_evidence
 from shoal.measures.query import batches_of_records
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Floats, Integers, offsets_of

@@ -7,12 +7,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from shoal.kernels.cover_index import CoverIndex, fill_levels, fill_time_index, records_ascend
 from shoal.kernels.joint_reading import Contents
-from shoal.kernels.likelihood import RecordClasses
+from shoal.kernels.likelihood import (
+    CoverIndex,
+    RecordClasses,
+    fill_levels,
+    fill_time_index,
+    records_ascend,
+)
 from shoal.kernels.passing import Lines
 from shoal.kernels.place_index import BoxTiles, PlaceTiles, empty_tiles, fill_box_tiles, fill_place_tiles
-from shoal.model.grid import Grid, snap_points
+from shoal.model.grid import Grid
 from shoal.model.release import BOX_COLUMNS, Release
 from shoal.model.trajectories import Trajectories
 from shoal.runtime.arrays import Flags, Floats, Integers, Numbers, offsets_of, read_only, rows_of
@@ -99,10 +104,11 @@ class BoxTarget:
     @classmethod
     def of_trajectories(cls, original: Trajectories) -> "BoxTarget":
         """Snapped samples, a record for each subject."""
-        return cls._of_samples(original.offsets, original.t, original.x, original.y, original.snapped_grid())
+        return cls.of_samples(original.offsets, original.t, original.x, original.y, original.snapped_grid())
 
     @classmethod
-    def _of_samples(cls, offsets: Integers, t: Integers, x: Integers, y: Integers, grid: Grid) -> "BoxTarget":
+    def of_samples(cls, offsets: Integers, t: Integers, x: Integers, y: Integers, grid: Grid) -> "BoxTarget":
+        """The slots and cells of samples."""
         boxes = np.empty((len(t), len(BOX_COLUMNS)), dtype=narrowest(t, x, y))
         for place, (column, beyond) in enumerate(((t, 0), (t, 1), (x, 0), (y, 0), (x, 1), (y, 1))):
             np.add(column, beyond, out=boxes[:, place], casting="same_kind")
@@ -112,7 +118,7 @@ class BoxTarget:
     def of_release(cls, release: Release, grid: Grid | None = None) -> "BoxTarget":
         """The records of a release; for points, their slots and cells on ``grid``."""
         if grid is not None and not release.payload.on_grid:
-            return cls._of_samples(*release.cells_of_points(grid), grid)
+            return cls.of_samples(*release.cells_of_points(grid), grid)
         columns = release.boxes.columns()
         boxes = np.empty((release.n_samples, len(columns)), dtype=narrowest(*columns))
         for place, column in enumerate(columns):
@@ -123,11 +129,6 @@ class BoxTarget:
     def of_boxes(cls, offsets: Integers, boxes: Integers, grid: Grid) -> "BoxTarget":
         """Boxes int64 [b, 6], each record's ascending."""
         return cls(offsets=offsets, boxes=boxes.astype(narrowest(*boxes.T)), grid=grid)
-
-    @classmethod
-    def of_places(cls, offsets: Integers, t_s: Floats, places_m: Floats, grid: Grid) -> "BoxTarget":
-        """The slots and cells that hold places [m, 2] at times [m]."""
-        return cls._of_samples(*snap_points(offsets, t_s, places_m[:, 0], places_m[:, 1], grid), grid)
 
     @property
     def n_records(self) -> int:

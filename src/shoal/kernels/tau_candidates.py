@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shoal.kernels.cover_index import may_contain, owner_of
 from shoal.kernels.likelihood import (
     LinkResults,
     RecordClasses,
@@ -17,6 +16,8 @@ from shoal.kernels.likelihood import (
     answer_victim,
     empty_workspace,
     gather_cues,
+    may_contain,
+    owner_of,
 )
 from shoal.runtime.arrays import Floats, Integers
 from shoal.runtime.compiled import compiled
