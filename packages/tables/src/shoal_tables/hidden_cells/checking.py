@@ -165,9 +165,6 @@ class _Block:
         return float(outcome.fun) if outcome.status == 0 else None
 
 
-_WITHIN: Final = 2
-
-
 @dataclass(frozen=True)
 class Lost:
     """What cells lost since an earlier version: cells that lost, exactly known ones, counts at least."""
@@ -218,7 +215,7 @@ class HiddenCells:
             cells=len(self.cells),
             hidden=int(self.is_hidden.sum()),
             exact=int((width == 0).sum()),
-            within_2=int((width <= _WITHIN).sum()),
+            within_2=int((width <= 2).sum()),
             unbounded=int(np.isinf(width).sum()),
             not_proved_tight=int((~tight).sum()),  # true, but the time did not allow to prove more
             lost=lost,

@@ -70,15 +70,10 @@ class Privacy:
             )
         if self.rng is not None:
             require_randomness(self.rng)
-        if self.ledger is not None and not self.publishable:
+        if self.ledger is not None and self.rng is not None and not self.rng.publishable:
             raise MisuseError(
                 "a table with a research seed is not for publication and spends nothing: leave out --ledger"
             )
-
-    @property
-    def publishable(self) -> bool:
-        """Whether the noise comes from the system."""
-        return self.rng is None or self.rng.publishable
 
 
 def promise_of(rules: Rules, privacy: Privacy, *, unit_of_protection: str = "", sampler: str = "") -> Promise:
