@@ -209,10 +209,12 @@ def test_days_are_not_tried_where_nearly_everyone_has_one(
     tmp_path: Path, shoal: Shoal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tried = []
-    monkeypatch.setattr(
-        "shoal.comparison.advice.try_releases",
-        lambda people, days, *_, **__: tried.append(days) or Trials(trials=(), failed=(), people=20, days=0),
-    )
+
+    def note_days(people: object, days: object, *_: object, **__: object) -> Trials:
+        tried.append(days)
+        return Trials(trials=(), failed=(), people=20, days=0)
+
+    monkeypatch.setattr("shoal.comparison.advice.try_releases", note_days)
     for days in (1, 2):
         write_synthetic(tmp_path / f"{days}.parquet", 20, days, 5)
         assert shoal("advise", tmp_path / f"{days}.parquet", "--for", "areas").code == 0

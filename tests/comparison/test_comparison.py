@@ -387,7 +387,7 @@ def test_an_attack_that_few_people_do_not_allow_is_named_and_the_others_are_play
 def test_a_recommendation_says_first_what_its_release_is_good_for(answer: str, words: str) -> None:
     uses = {"areas": {"answer": answer, "score": 0.3}, "routes": {"answer": "no", "score": 0.0}}
     recommended = Recommendation(label="b", reasons=("It keeps the budget.",))
-    results = [{"label": "a"}, {"label": "b", "usefulness": {"uses": uses}}]
+    results: list[dict[str, Any]] = [{"label": "a"}, {"label": "b", "usefulness": {"uses": uses}}]
     assert comparison._with_uses(recommended, results).reasons == (words, "It keeps the budget.")
     none = Recommendation(label=None, reasons=("No release keeps it.",))
     assert comparison._with_uses(none, results) == none

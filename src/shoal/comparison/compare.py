@@ -314,10 +314,9 @@ def _with_uses(recommended: Recommendation, results: Iterable[Mapping[str, Any]]
     for result in results:
         if result["label"] == recommended.label:
             answers = {name: use["answer"] for name, use in result["usefulness"]["uses"].items()}
-            useful = {"yes", "roughly"} & {*answers.values()}
-            words = "" if useful else f"{NOT_USEFUL}; "
-            words += f"usefulness: {uses_in_words(answers)}."
-            return replace(recommended, reasons=(words[0].upper() + words[1:], *recommended.reasons))
+            is_useful = {"yes", "roughly"} & {*answers.values()}
+            words = f"{'Usefulness' if is_useful else f'{NOT_USEFUL}; usefulness'}: {uses_in_words(answers)}."
+            return replace(recommended, reasons=(words, *recommended.reasons))
     return recommended
 
 

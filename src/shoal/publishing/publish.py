@@ -112,14 +112,10 @@ class Publication:
     def cautions(self) -> tuple[str, ...]:
         """What to know before the release is used: of its usefulness, risk, places, series, and claim."""
         claim, rate = self.release.claim, self.strongest
-        of_risk = (
-            (
-                f"the strongest attack, {rate.name} ({rate.knowledge}), is right in {percent(rate.rate)}: "
-                f"more often than 1 in {claim.k}, which k bounds for naming a record alone",
-            )
-            if rate is not None and self.is_beaten
-            else ()
-        )
+        of_risk: tuple[str, ...] = ()
+        if rate is not None and self.is_beaten:
+            words = f"the strongest attack, {rate.name} ({rate.knowledge}), is right in {percent(rate.rate)}"
+            of_risk = (f"{words}: more often than 1 in {claim.k}, which k bounds for naming a record alone",)
         return (*self.of_use, *of_risk, *self.stations, *self.of_series, *claim.cautions)
 
     @property
