@@ -80,6 +80,8 @@ def test_a_plan_says_what_must_be_counted_and_whom_the_bound_is_of(shoal: Shoal)
     assert "must be counted in them; with fewer, choose larger zones" in planned
     assert "this bound was measured on people with phones; vehicles make more trips a day" in planned
     assert "measured on people" not in shoal(*words, "--bound", "9").out
+    assert "of GPS, each zone on the way would end a trip: take --trips stays" in planned
+    assert "of GPS" not in shoal(*words, "--trips", "stays").out
     document = json.loads(shoal(*words, "--bound", "60", "--json").out)
     assert [caution[:28] for caution in document["cautions"]] == ["noise drowns the counts: a c"]
     assert "noise drowns" in shoal(*words, "--bound", "60", "--quiet").err

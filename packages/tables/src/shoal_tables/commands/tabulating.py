@@ -26,6 +26,11 @@ OF_PEOPLE: Final = (
     "most away: give a --bound from what is publicly known of them"
 )
 
+OF_CALLS: Final = (
+    "note: a trip goes from the zone of one sample to that of the next, as suits call records; of GPS, each "
+    "zone on the way would end a trip: take --trips stays"
+)
+
 
 def plan(chosen: Any, reading: dict[str, Any], shown: OutputOptions) -> int:
     """Print the expected error; read and spend nothing."""
@@ -56,6 +61,8 @@ def plan(chosen: Any, reading: dict[str, Any], shown: OutputOptions) -> int:
         )
     if first.bound_source == MEASURED and rules.table != "homes":
         lines.append(OF_PEOPLE)
+    if rules.table == "flows" and rules.trips == BY_ZONES:
+        lines.append(OF_CALLS)
     cautions = _drowned(rules, usual, reading)
     lines += [f"caution: {caution}" for caution in cautions]
     print_result(shown.as_json, _document(rules, errors, cautions), lines, cautions=cautions)
