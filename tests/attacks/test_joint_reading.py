@@ -34,7 +34,7 @@ from shoal.methods.glove.glove import Glove
 from shoal.model.grid import Grid
 from shoal.model.places import PublicPlaces
 from shoal.model.trajectories import Trajectories
-from shoal.runtime.arrays import Floats, Integers
+from shoal.runtime.arrays import Floats, Integers, offsets_of
 from shoal.runtime.randomness import Randomness
 from small_releases import random_people
 
@@ -172,7 +172,9 @@ def test_draws_are_expected_as_if_each_place_of_each_box_were_weighed(
     contents.weights[:, 0] = 1
     rates, named = np.empty((4, 16)), np.empty((2, 0), dtype=np.int64)
     box, inside, draws = each_place(
-        contents, read_record(contents, touched, people, places.busyness, rates, named, rounds), rates
+        contents,
+        read_record(contents, touched, np.full(4, 2 * people), places.busyness, rates, named, rounds),
+        rates,
     )
     west, south, east, north = (places.bounds[:, side] for side in range(4))
     of_box = [
@@ -230,7 +232,8 @@ def test_a_place_of_a_leaf_lies_at_the_sides_of_its_leaf_and_not_in_boxes_that_c
 def test_a_box_without_a_listed_place_is_not_named() -> None:
     contents = places_in_boxes(np.array([[0, 9, 0, 0, 5, 5]]), listed([(7, 7)]), 1)
     named = np.empty((2, 1), dtype=np.int64)
-    read_record(contents, np.zeros(1, dtype=np.int64), 2, np.ones(1), np.empty((1, 16)), named, ROUNDS)
+    nothing = np.zeros(1, dtype=np.int64)
+    read_record(contents, nothing, np.full(1, 4), np.ones(1), np.empty((1, 16)), named, ROUNDS)
     assert named.tolist() == [[-1], [-1]]
 
 
@@ -312,9 +315,11 @@ def test_sides_are_followed_through_slots_as_all_ways_say(seed: int) -> None:
     low = rng.integers(0, 2, (3, 2))
     boxes = np.column_stack([np.arange(3), np.arange(1, 4), low, low + rng.integers(2, 4, (3, 2))])
     boxes[2, :2] += rng.integers(0, 2)  # sometimes the last box is after a gap
+    boxes[2, 1] += rng.choice([0, 0, 4, 30])  # sometimes it is of many slots
     contents, touched = places_in_boxes(boxes, places, 1), rng.integers(0, 16, 3)
     rates, named = np.empty((3, 16)), np.empty((2, 0), dtype=np.int64)
-    habit = read_record(contents, touched, 3, places.busyness, rates, named, 0)
+    drawn = 3 * np.minimum(boxes[:, 1] - boxes[:, 0], 16)  # everybody once in a slot
+    habit = read_record(contents, touched, drawn, places.busyness, rates, named, 0)
     chances = follow_sides(boxes, contents, touched, 3, places)
     of_box, inside, expected = each_place(contents, habit, rates)
     nowhere, sides = np.ones(len(inside)), np.repeat(contents.sides, contents.runs)
@@ -329,7 +334,7 @@ def test_sides_are_followed_through_slots_as_all_ways_say(seed: int) -> None:
                 if row < 0:
                     continue
                 weight *= shares[row]
-                if b and way[b - 1] >= 0 and boxes[b, 0] == boxes[b - 1, 1]:
+                if b and way[b - 1] >= 0 and boxes[b, 1] - boxes[b - 1, 0] == 2:
                     moved = abs(boxes[b, 2 + side] - boxes[b - 1, 2 + side])
                     away = abs(along[inside[row]] - along[inside[way[b - 1]]])
                     length = boxes[b, 5 - side % 2] - boxes[b, 3 - side % 2]
@@ -339,8 +344,9 @@ def test_sides_are_followed_through_slots_as_all_ways_say(seed: int) -> None:
                 told[row] += weight * (row >= 0)
         sums = [told[rows[b]].sum() or 1 for b in of_box]
         nowhere *= 1 - np.where(at_side, told / sums, 0)
-    assert chances[contents.sides > 0] == pytest.approx(1 - nowhere[sides > 0])
-    assert not chances[contents.sides == 0].any()
+    nowhere *= np.exp(-habit[inside] * rates[of_box, 0])  # nor by the draws at no side
+    first = offsets_of(contents.runs)[:-1]
+    assert chances == pytest.approx(1 - np.minimum.reduceat(nowhere, first))
 
 
 def walkers(crowds: int, minutes: int, rng: np.random.Generator) -> Integers:
@@ -388,11 +394,11 @@ def test_who_knows_one_person_leaves_the_corners_that_this_one_may_move() -> Non
 
 @pytest.mark.jit_only
 def test_few_steps_tell_no_motion() -> None:
-    boxes = np.array([[t, t + 1, 0, 0, 5, 5] for t in range(1001)])
-    apart = np.array([[9 * t, 9 * t + 1, 0, 0, 5, 5] for t in range(1000, 10_001)])
-    assert motion_of(BoxTarget.of_boxes(np.array([0, 1001]), boxes, Grid()))[0].shape == (33, 33)
-    assert motion_of(BoxTarget.of_boxes(np.array([0, 1000]), boxes[:-1], Grid()))[0].tolist() == [[1.0]]
-    most_apart = BoxTarget.of_boxes(np.array([0, 10_002]), np.concatenate([boxes, apart]), Grid())
+    boxes = np.array([[t, t + 1, 0, 0, 5, 5] for t in range(301)])
+    apart = np.array([[9 * t, 9 * t + 1, 0, 0, 5, 5] for t in range(300, 3_001)])
+    assert motion_of(BoxTarget.of_boxes(np.array([0, 301]), boxes, Grid()))[0].shape == (33, 33)
+    assert motion_of(BoxTarget.of_boxes(np.array([0, 300]), boxes[:-1], Grid()))[0].tolist() == [[1.0]]
+    most_apart = BoxTarget.of_boxes(np.array([0, 3_002]), np.concatenate([boxes, apart]), Grid())
     assert motion_of(most_apart)[0].tolist() == [[1.0]]
 
 

@@ -72,9 +72,13 @@ def test_cells_of_streets_are_those_that_they_run_through() -> None:
         np.array([0, 0, 0]),
         np.array([1, 2, 0]),
     )
-    assert slanted.cells(100.0).tolist() == [[-1, 0], [0, 0], [1, 0], [2, 1], [3, 1]]
+    cells, lengths = slanted.cells(100.0)
+    assert cells.tolist() == [[-1, 0], [0, 0], [1, 0], [2, 1], [3, 1]]
+    slant = np.hypot(1, 1 / 3)  # for a cell eastward
+    assert lengths == pytest.approx([0.5, 0.5 + slant / 2, slant, slant, slant / 2], abs=0.15)
+    assert lengths.sum() == pytest.approx(1 + 3 * slant)
     n = APART * (LINES - 1) + 1
-    assert len(streets().cells(100.0)) == 2 * LINES * n - LINES**2
+    assert len(streets().cells(100.0)[0]) == 2 * LINES * n - LINES**2
 
 
 @pytest.mark.jit_only
@@ -112,7 +116,7 @@ def test_a_known_list_of_places_counts_before_streets() -> None:
 def test_which_samples_are_on_streets_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
     people, asked, find = drivers(60, seed=1), list[float](), StreetGraph.cells
 
-    def cells(graph: StreetGraph, cell_m: float) -> Integers:
+    def cells(graph: StreetGraph, cell_m: float) -> tuple[Integers, Floats]:
         asked.append(cell_m)
         return find(graph, cell_m)
 

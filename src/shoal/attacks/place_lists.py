@@ -28,11 +28,11 @@ _MOST_RECORDS: Final = 500  # that a list is learned from
 _PART: Final = 50
 _WHOLE_MAP: Final = 0.95  # of the samples are on streets; with fewer, corners count as well
 _OFF_STREETS: Final = 0.1  # how usual a corner beside streets is, next to a street
-_QUIET: Final = 0.1  # how usual a street without visits is, next to the mean
+_LENGTHS: Final = (0.1, 3.0)  # of streets in a cell, at least and at most, in sides of the cell
 _UNUSED: Final = 1e-3  # visits to a place that explains nothing; a learned list drops it
 _NO_MOTION: Final[Floats] = np.ones((1, 1))
 _FARTHEST: Final = 32  # cells that a side moves from one slot to the next; farther counts as that
-_FEWEST_STEPS: Final = 1000  # that tell how bodies move
+_FEWEST_STEPS: Final = 300  # that tell how bodies move
 _STEPPING: Final = 0.1  # of the boxes, at least; call records have a few steps, too
 _LEARNED: Final[WeakKeyDictionary[BoxTarget, PlaceList]] = WeakKeyDictionary()
 _ON_STREETS: Final[WeakKeyDictionary[Trajectories, dict[StreetGraph, float]]] = WeakKeyDictionary()
@@ -65,7 +65,7 @@ def on_streets(original: Trajectories, streets: StreetGraph) -> float:
     streets, shares = streets.on_plane(original.crs), _ON_STREETS.setdefault(original, {})
     if streets not in shares:
         snapped = original if original.grid is not None else original.snapped_to(Grid())
-        cells = streets.cells(snapped.snapped_grid().cell_m)
+        cells, _ = streets.cells(snapped.snapped_grid().cell_m)
         shares[streets] = float(np.isin(snapped.x + 1j * snapped.y, cells @ [1, 1j]).mean())
     return shares[streets]
 
@@ -164,7 +164,8 @@ def _learn_list(evaluation: Evaluation[BoxTarget]) -> PlaceList:
         visits = np.sum(list(parts), axis=0)
         kept = (visits == 0) | (visits > _UNUSED) | places.public
         cells = cells[kept]
-        unused = _QUIET * visits.mean() if places.public else _UNUSED
+        # a map counts as much as sides do
+        unused = visits.mean() * use / use.mean() if places.public else _UNUSED
         places = _as_list(cells, visits[kept] + unused, public=places.public)
     return places._replace(motion=motion, along=along)
 
@@ -172,12 +173,15 @@ def _learn_list(evaluation: Evaluation[BoxTarget]) -> PlaceList:
 def _cells_with_streets(evaluation: Evaluation[BoxTarget], streets: StreetGraph) -> tuple[Integers, Floats]:
     """Cells of streets, and corners beside them where people are elsewhere, too; how usual each is."""
     target, inside = evaluation.target, evaluation.context.inside
-    cells = of_streets = streets.cells(target.grid.cell_m)
+    of_streets, lengths = streets.cells(target.grid.cell_m)
     mapped = inside is None or on_streets(inside.people, streets) > _WHOLE_MAP
-    if reach_of(evaluation) == 1 and not mapped:
-        corners, _ = _corners(target.classes.records, fewest=1)
-        cells = np.unique(np.concatenate([cells, corners]), axis=0)
-    return cells, np.where(np.isin(cells @ [1, 1j], of_streets @ [1, 1j]), 1.0, _OFF_STREETS)
+    if reach_of(evaluation) > 1 or mapped:
+        return of_streets, lengths.clip(*_LENGTHS)
+    corners, _ = _corners(target.classes.records, fewest=1)
+    cells, row = np.unique(np.concatenate([of_streets, corners]), axis=0, return_inverse=True)
+    use = np.full(len(cells), _OFF_STREETS)
+    use[row.ravel()[: len(of_streets)]] = lengths.clip(*_LENGTHS)
+    return cells, use
 
 
 def motion_of(records: BoxTarget) -> tuple[Floats, Floats]:

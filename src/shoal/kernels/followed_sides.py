@@ -4,6 +4,8 @@ A body that moves along streets has no habits. Where boxes follow each other slo
 followed by a hidden Markov model: its state is the place that explains the side.
 """
 
+import math
+
 import numpy as np
 
 from shoal.kernels.joint_reading import (
@@ -13,6 +15,7 @@ from shoal.kernels.joint_reading import (
     Found,
     PlaceList,
     divide,
+    draws_from,
     read_record,
     sum_of,
 )
@@ -48,15 +51,25 @@ def _pass_on(
 
 
 @compiled
+def most_usual(contents: Contents, c: int, habit: Floats) -> int:
+    """The place of an entry with the largest habit."""
+    first = np.int64(contents.places[c])
+    return int(first + np.argmax(habit[first : first + np.int64(contents.runs[c])]))
+
+
+@compiled
 def follow_sides(
     boxes: Integers, contents: Contents, touched: Integers, people: int, places: PlaceList
 ) -> Floats:
-    """The chance [c] that each place explains a side of its box, as sides move from slot to slot.
+    """The chance [c] that somebody was at each place of a box, the most usual one of an entry with several.
 
-    In the next slot, the same body is at a side as often as another one. Weights of contents are all 1.
+    Somebody explains each side, as sides move from slot to slot: in the next slot, the same body is at a side
+    as often as another one. Others were elsewhere, by the draws of ``read_record``. Weights of contents are
+    all 1.
     """
     rates, named = np.empty_like(contents.weights), np.empty((2, 0), dtype=np.int64)
-    habit = read_record(contents, touched, people, places.busyness, rates, named, 0)
+    least = draws_from(boxes, people, places)
+    habit = read_record(contents, touched, least, places.busyness, rates, named, 0)
     offsets, inside, _, sides, _ = contents
     expected = np.empty(len(sides))
     nowhere, rows, starts = np.ones(len(sides)), np.empty(len(sides), dtype=np.int64), np.zeros_like(offsets)
@@ -79,6 +92,9 @@ def follow_sides(
             divide(own, sum_of(own))
         for r in range(n):
             nowhere[rows[r]] *= 1.0 - chances[r]
+    for b in range(len(boxes)):
+        for c in range(offsets[b], offsets[b + 1]):
+            nowhere[c] *= math.exp(-habit[most_usual(contents, c, habit)] * rates[b, 0])
     return 1.0 - nowhere
 
 
@@ -86,7 +102,7 @@ def follow_sides(
 def guess_by_followed_sides(
     boxes: Integers, found: Found, people: int, places: PlaceList, guesses: Integers
 ) -> None:
-    """Move guesses [b, 3] of slots and cells to the places that explain a side most likely, if any does."""
+    """Move guesses [b, 3] of slots and cells to the place where somebody was most likely, if there is one."""
     contents, touched, _ = found
     alike = Contents(*contents[:4], np.ones_like(contents.weights))
     chances = follow_sides(boxes, alike, touched, people, places)
@@ -94,6 +110,6 @@ def guess_by_followed_sides(
         likeliest, most = -1, 0.0
         for c in range(contents.offsets[b], contents.offsets[b + 1]):
             if chances[c] > most:
-                likeliest, most = contents.places[c], chances[c]
+                likeliest, most = most_usual(contents, c, places.busyness), chances[c]
         if likeliest >= 0:
             guesses[b, 1], guesses[b, 2] = places.x[likeliest], places.y[likeliest]

@@ -26,6 +26,7 @@ _TRUST: Final = 50.0  # draws that busyness counts for
 _RARE: Final = 1e-4  # a share of the draws from a box that is left out
 _KNOWN: Final = 10.0  # draws that a known sample counts for
 _DRAWS_EACH: Final = 2  # different places of a person in a box
+_DRAWS_MOVING: Final = 16  # at most, of a body that is seen in every slot
 N_SIDES: Final = 4  # so many draws touch all sides, if any can
 TWO_SLOTS: Final = 2  # of two boxes, one slot each, without a gap
 _X_SIDES: Final = (2, 4)  # columns of boxes
@@ -240,10 +241,19 @@ def add_draws(contents: Contents, habit: Floats, rates: Floats, counts: Floats) 
 
 
 @compiled
+def draws_from(boxes: Integers, people: int, places: PlaceList) -> Integers:
+    """How many draws [b] are from each box at least; where boxes show motion, one of each person and slot."""
+    if len(places.along) == 1:
+        return np.full(len(boxes), _DRAWS_EACH * people)
+    least: Integers = people * np.minimum(boxes[:, 1] - boxes[:, 0], _DRAWS_MOVING)
+    return least
+
+
+@compiled
 def read_record(
     contents: Contents,
     touched: Integers,
-    people: int,
+    least: Integers,
     busyness: Floats,
     rates: Floats,
     named: Integers,
@@ -251,13 +261,13 @@ def read_record(
 ) -> Floats:
     """Fill named [2, b]: the place that is surest in each box, and the usual one; -1 = none explains it.
 
-    touched [b]: sides that known samples explain. people: those whose samples are not known. named [2, 0]:
-    not filled. Returns habits [p]; with rates [b, 16], draws of ``add_draws`` are the expected ones.
+    touched [b]: sides that known samples explain. least [b]: draws from each box, at least. named [2, 0]: not
+    filled. Returns habits [p]; with rates [b, 16], draws of ``add_draws`` are the expected ones.
     """
     offsets = contents.offsets
-    prior, least = _prior(contents, busyness), _DRAWS_EACH * people
+    prior = _prior(contents, busyness)
     habit, usual, shares = prior, np.empty(_SETS, dtype=np.int64), np.empty(_SETS)
-    draws = Draws(np.empty(_SETS), np.empty((max(least, N_SIDES) + 1, _SETS)))
+    draws = Draws(np.empty(_SETS), np.empty((max(least.max(), N_SIDES) + 1, _SETS)))
     named[:] = -1
     for turn in range(rounds + 1):
         rates[:] = 0.0
@@ -265,7 +275,7 @@ def read_record(
             if offsets[b] == offsets[b + 1]:
                 continue
             total = _weigh_places(contents, b, habit, draws.mass)
-            count = _fill_chances(draws, touched[b], least)
+            count = _fill_chances(draws, touched[b], least[b])
             if not count:
                 continue
             for c in range(_SETS):
@@ -316,8 +326,8 @@ def expect_visits(
     """The places in a record's boxes, and habits and rates of ``read_record``."""
     contents = places_in_boxes(boxes, places, reach)
     rates, named = np.empty((len(boxes), _SETS)), np.empty((2, 0), dtype=np.int64)
-    nothing = np.zeros(len(boxes), dtype=np.int64)
-    return contents, read_record(contents, nothing, people, places.busyness, rates, named, rounds), rates
+    nothing, least = np.zeros(len(boxes), dtype=np.int64), draws_from(boxes, people, places)
+    return contents, read_record(contents, nothing, least, places.busyness, rates, named, rounds), rates
 
 
 @compiled
@@ -474,7 +484,8 @@ def guess_in_record(
     guess_samples(boxes, known, guesses[0])
     contents, touched, own = found
     rates, named = np.empty((len(boxes), _SETS)), np.empty((2, len(boxes)), dtype=np.int64)
-    habit = read_record(contents, touched, people, places.busyness, rates, named, ROUNDS)
+    least = draws_from(boxes, people, places)
+    habit = read_record(contents, touched, least, places.busyness, rates, named, ROUNDS)
     _guess_blindly(boxes, contents, places, guesses[3])
     for b in range(len(boxes)):
         for way in range(2):

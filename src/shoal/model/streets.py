@@ -129,14 +129,20 @@ class StreetGraph:
         """The corners at which straight pieces of edges begin, int64 [p]; each ends at the next corner."""
         return np.setdiff1d(np.arange(len(self.shape_x) - 1), self.shape_offsets[1:-1] - 1)
 
-    def cells(self, cell_m: float) -> Integers:
-        """The cells that edges run through for an eighth of their side, int64 [c, 2], ascending."""
+    def cells(self, cell_m: float) -> tuple[Integers, Floats]:
+        """The cells that edges run through for an eighth of their side, int64 [c, 2], ascending, and how far.
+
+        The lengths, float64 [c], are in sides of the cell, roughly.
+        """
         ends = np.column_stack([self.shape_x, self.shape_y]) / cell_m
         first, way = ends[self.pieces], (ends[1:] - ends[:-1])[self.pieces]
-        n = np.ceil(np.hypot(*way.T) * _POINTS_IN_CELL).astype(np.int64) + 1
+        long = np.hypot(*way.T)
+        n = np.ceil(long * _POINTS_IN_CELL).astype(np.int64) + 1
         piece = np.repeat(np.arange(len(n)), n)
         share = (np.arange(len(piece)) - np.repeat(np.cumsum(n) - n, n)) / np.maximum(n - 1, 1)[piece]
-        return np.unique(np.floor(first[piece] + share[:, None] * way[piece]).astype(np.int64), axis=0)
+        points = np.floor(first[piece] + share[:, None] * way[piece]).astype(np.int64)
+        cells, cell = np.unique(points, axis=0, return_inverse=True)
+        return cells, np.bincount(cell.ravel(), (long / n)[piece]).astype(np.float64)
 
     def summary(self) -> dict[str, Any]:
         """Sizes for a manifest."""
