@@ -107,14 +107,11 @@ def _written(parameter: click.Option, value: Any) -> str:
 )
 @click.argument("output", type=PATH, metavar="OUTPUT.parquet")
 @click.option("--subjects", type=click.IntRange(min=1), required=True, metavar="N", help="Number of people.")
-@click.option(
-    "--days", type=click.IntRange(min=1), default=14, show_default=True, metavar="D", help="Number of days."
-)
+@click.option("--days", type=click.IntRange(min=1), default=14, metavar="D", help="Number of days.")
 @click.option(
     "--seed",
     type=click.IntRange(min=0),
     default=1,
-    show_default=True,
     metavar="S",
     help="The same seed gives the same data.",
 )
@@ -128,7 +125,6 @@ def _written(parameter: click.Option, value: Any) -> str:
     "--layout",
     type=click.Choice(("nation", "city", "abi", "dak", "shn", "civ", "sen")),
     default="city",
-    show_default=True,
     help="The area to lay out when --stations is not given; the last five have the densities of the kte "
     "paper's data sets.",
 )

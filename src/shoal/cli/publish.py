@@ -129,7 +129,6 @@ def schema(name: str | None) -> int:
     "how",
     type=click.Choice(("gpx", "plt")),
     default="gpx",
-    show_default=True,
     help="Format of the files.",
 )
 @click.option(

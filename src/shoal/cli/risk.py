@@ -84,7 +84,6 @@ class AttackOptions(CommandOptions):
     "--tries",
     type=click.IntRange(min=1),
     default=1000,
-    show_default=True,
     metavar="N",
     help="Number of victims of each attack.",
 )

@@ -217,7 +217,6 @@ def verify(
     "--tries",
     type=click.IntRange(min=0),
     default=200,
-    show_default=True,
     metavar="N",
     help="Victims of each attack.",
 )

@@ -163,11 +163,10 @@ class Trials:
             f"{'trial release':{width}}  {'half within':>20}  left out  strongest attack (guessing)  good for"
         )
         rows = [title, *(trial.line(width) for trial in self.trials)]
-        reasons = dict.fromkeys(reason for _, reason in self.failed)
-        named = {
-            one: ", ".join(options for options, reason in self.failed if reason == one) for one in reasons
-        }
-        return [*rows, *(f"no release: {reason}: {options}" for reason, options in named.items())]
+        by_reason = dict[str, list[str]]()
+        for options, reason in self.failed:
+            by_reason.setdefault(reason, []).append(options)
+        return [*rows, *(f"no release: {why}: {', '.join(them)}" for why, them in by_reason.items())]
 
     def to_json(self) -> dict[str, Any]:
         """Plain values."""

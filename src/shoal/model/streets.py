@@ -130,10 +130,7 @@ class StreetGraph:
         return np.setdiff1d(np.arange(len(self.shape_x) - 1), self.shape_offsets[1:-1] - 1)
 
     def cells(self, cell_m: float) -> tuple[Integers, Floats]:
-        """The cells that edges run through for an eighth of their side, int64 [c, 2], ascending, and how far.
-
-        The lengths, float64 [c], are in sides of the cell, roughly.
-        """
+        """The cells, int64 [c, 2], ascending, in which edges run an eighth of a side; how many sides each."""
         ends = np.column_stack([self.shape_x, self.shape_y]) / cell_m
         first, way = ends[self.pieces], (ends[1:] - ends[:-1])[self.pieces]
         long = np.hypot(*way.T)

@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     "--folder",
     type=PATH,
     default=Path("shoal-desk"),
-    show_default=True,
     metavar="DIR",
     help="Folder of the case (secret); the desk continues an existing one.",
 )
@@ -104,9 +103,7 @@ def desk(folder: Path, port: int, no_browser: bool) -> int:
     metavar="FILE.toml",
     help="Data set, version, purpose, next review and so on. [default: what the release states]",
 )
-@click.option(
-    "--language", type=click.Choice(("en", "de", "fr")), default="en", show_default=True, help="Of the page."
-)
+@click.option("--language", type=click.Choice(("en", "de", "fr")), default="en", help="Of the page.")
 @click.option(
     "--output", type=PATH, required=True, metavar="RECORD.html", help="The page; it must not exist yet."
 )

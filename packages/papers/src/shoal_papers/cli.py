@@ -168,7 +168,6 @@ def _read_inputs(
     "--k",
     type=click.IntRange(min=2),
     default=2,
-    show_default=True,
     metavar="K",
     help="Records that match every observation.",
 )

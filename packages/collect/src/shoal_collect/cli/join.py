@@ -182,7 +182,6 @@ def _say_declined(*, as_json: bool) -> None:
     "--state",
     type=PATH,
     default=Path("my-state"),
-    show_default=True,
     metavar="DIR",
     help="Your keys and the round under way; keep this folder secret and complete.",
 )

@@ -77,9 +77,7 @@ def _range(_ctx: click.Context, _param: click.Parameter, text: str | None) -> tu
     metavar="FILE",
     help="The same table before people left the data: what the two tell about them.",
 )
-@click.option(
-    "--minutes", type=click.FloatRange(min=0), default=10.0, show_default=True, help="The time to spend."
-)
+@click.option("--minutes", type=click.FloatRange(min=0), default=10.0, help="The time to spend.")
 @click.option("--output", type=PATH, metavar="FILE.csv", help="Write the range of each hidden cell (secret).")
 @output_options
 def check(table: Path, output: Path | None, **options: Any) -> int:

@@ -107,7 +107,6 @@ def verify(raw: str, folder: Path, **options: Any) -> int:
     "--tries",
     type=click.IntRange(min=8),
     default=1000,
-    show_default=True,
     metavar="N",
     help="Victims of each game.",
 )
@@ -115,7 +114,6 @@ def verify(raw: str, folder: Path, **options: Any) -> int:
     "--threshold",
     type=click.IntRange(min=1),
     default=10,
-    show_default=True,
     metavar="K",
     help="Compare with exact counts whose cells below K are hidden.",
 )
