@@ -109,11 +109,7 @@ def _written(parameter: click.Option, value: Any) -> str:
 @click.option("--subjects", type=click.IntRange(min=1), required=True, metavar="N", help="Number of people.")
 @click.option("--days", type=click.IntRange(min=1), default=14, metavar="D", help="Number of days.")
 @click.option(
-    "--seed",
-    type=click.IntRange(min=0),
-    default=1,
-    metavar="S",
-    help="The same seed gives the same data.",
+    "--seed", type=click.IntRange(min=0), default=1, metavar="S", help="The same seed gives the same data."
 )
 @click.option(
     "--stations",

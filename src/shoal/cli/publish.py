@@ -124,13 +124,7 @@ def schema(name: str | None) -> int:
 )
 @click.argument("release", type=RELEASE, metavar="RELEASE")
 @click.argument("output", type=PATH, metavar="DIR")
-@click.option(
-    "--to",
-    "how",
-    type=click.Choice(("gpx", "plt")),
-    default="gpx",
-    help="Format of the files.",
-)
+@click.option("--to", "how", type=click.Choice(("gpx", "plt")), default="gpx", help="Format of the files.")
 @click.option(
     "--box-as",
     type=click.Choice(("center", "first-corner")),

@@ -81,11 +81,7 @@ class AttackOptions(CommandOptions):
 )
 @click.option("--knowledge", cls=_KnowledgeOption, multiple=True, metavar="WHAT")
 @click.option(
-    "--tries",
-    type=click.IntRange(min=1),
-    default=1000,
-    metavar="N",
-    help="Number of victims of each attack.",
+    "--tries", type=click.IntRange(min=1), default=1000, metavar="N", help="Number of victims of each attack."
 )
 @click.option(
     "--control",

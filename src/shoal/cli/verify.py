@@ -213,13 +213,7 @@ def verify(
     "cell or geometry. May be repeated. [default: recognized]",
 )
 @click.option("--file-crs", metavar="CRS", help="System of FILE's planar x and y, e.g. EPSG:2154.")
-@click.option(
-    "--tries",
-    type=click.IntRange(min=0),
-    default=200,
-    metavar="N",
-    help="Victims of each attack.",
-)
+@click.option("--tries", type=click.IntRange(min=0), default=200, metavar="N", help="Victims of each attack.")
 @click.option(
     "--seed", type=click.IntRange(min=0), metavar="S", help="Draw the same victims and samples again."
 )
