@@ -34,6 +34,7 @@ def test_a_way_out_is_tried_on_a_sample_and_then_made(
     assert "each day of a person by itself" in page
     assert "--per-day" not in page.partition('id="ways"')[2].partition("</ul>")[0]
     monkeypatch.setattr(advice, "TRIALS", [advice.TRIALS[1], advice.TRIALS[9]])
+    monkeypatch.setattr(advice, "DAYS_APIECE", 0)  # people of one day try days as well
     page = stuck.post("release", "start:advice", ways="yes").html
     rows = page.partition('id="trials"')[2].partition("</table>")[0]
     assert rows.count("<tr>") == 3

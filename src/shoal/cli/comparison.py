@@ -170,7 +170,7 @@ def advise(source: str, purposes: tuple[str, ...], as_json: bool, quiet: bool, *
     Makes trial releases of a sample of the people and of their days, and says what each is good for and what
     the strongest attack on it wins. Nothing is written.
     """
-    from shoal.comparison.advice import PURPOSES, TRYING, advice_for, table_command, try_releases
+    from shoal.comparison.advice import DAYS_APIECE, PURPOSES, TRYING, advice_for, table_command, try_releases
     from shoal.io import read
     from shoal.runtime.run import Run
 
@@ -181,8 +181,8 @@ def advise(source: str, purposes: tuple[str, ...], as_json: bool, quiet: bool, *
         days = (
             None if people.intake.reading.per_day else read(source, run=run, **{**reading, "per_day": True})
         )
-        if days is not None and days.n_subjects <= 1.1 * people.n_subjects:
-            days = None  # nearly everyone has one day alone: the same releases again
+        if days is not None and days.n_subjects <= DAYS_APIECE * people.n_subjects:
+            days = None
         wanted = [purposes] if purposes else [(one,) for one in PURPOSES]
         trials = try_releases(people, days, run, wanted=wanted, tell=lambda one: bars.say(f"tried {one}"))
     advice = [advice_for(trials, chosen) for chosen in wanted]

@@ -41,6 +41,7 @@ _LEAST_K: Final = 3
 _PAIRS: Final = "  crowds of 2 hardly protect: each of the two reads the other; for named recipients only"
 _ORDER: Final = {"yes": 2, "roughly": 1}
 SEED: Final = 44
+DAYS_APIECE: Final = 1.1  # with no more for a person, releases of days are much the same as those of people
 TRYING: Final = "trial releases"  # the label of the progress
 
 
