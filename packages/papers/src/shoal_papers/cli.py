@@ -165,11 +165,7 @@ def _read_inputs(
 )
 @input_argument
 @click.option(
-    "--k",
-    type=click.IntRange(min=2),
-    default=2,
-    metavar="K",
-    help="Records that match every observation.",
+    "--k", type=click.IntRange(min=2), default=2, metavar="K", help="Records that match every observation."
 )
 @click.option(
     "--tau",

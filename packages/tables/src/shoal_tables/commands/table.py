@@ -103,13 +103,7 @@ def verify(raw: str, folder: Path, **options: Any) -> int:
     metavar="DIR",
     help="An earlier table of the same cells: was somebody erased in between?",
 )
-@click.option(
-    "--tries",
-    type=click.IntRange(min=8),
-    default=1000,
-    metavar="N",
-    help="Victims of each game.",
-)
+@click.option("--tries", type=click.IntRange(min=8), default=1000, metavar="N", help="Victims of each game.")
 @click.option(
     "--threshold",
     type=click.IntRange(min=1),
