@@ -78,6 +78,16 @@ def commands(folder: Path) -> Iterator[list[str]]:
     yield ["assess", calls, "--output", f"{folder}/assess.html"]
     yield ["compare", calls, "--config", str(study), "--output", f"{folder}/study"]
     yield ["granularity", calls, "--tau", "30min"]
+    rides = folder / "rides.csv"  # seen in every minute, so that attacks follow them
+    rides.write_text(
+        "id,t,lat,lon\n"
+        + "\n".join(
+            f"{rider},{1_700_000_000 + 60 * t},{45 + rider / 500},{5 + t / 200}"
+            for rider in range(40)
+            for t in range(30)
+        )
+    )
+    yield ["anonymize", str(rides), "--k", "2", "--output", f"{folder}/rides"]
 
 
 def compile_for(level: str, kept: Path) -> None:
