@@ -57,8 +57,9 @@ def pytest_collection() -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Nor are they looked at again later."""
+    """Nor are they looked at again later; what is garbage by then is collected once."""
     gc.enable()
+    gc.collect()
     gc.freeze()
 
 

@@ -119,9 +119,10 @@ def _for_anybody(claim: "Claim") -> list[str]:
     """Whether crowds are as large as precedents of public data ask, as the first page of the report says."""
     from shoal.report.facts.evidence import PUBLIC_K
 
+    if not claim.in_classes:
+        return []
     answer = "kept" if claim.k >= PUBLIC_K else "exceeded, so for recipients who are known"
-    words = f"for anybody, precedents ask for k = {PUBLIC_K}, naming at most 1 in {PUBLIC_K}: {answer}"
-    return [words] if claim.in_classes else []
+    return [f"for anybody, precedents ask for k = {PUBLIC_K}, naming at most 1 in {PUBLIC_K}: {answer}"]
 
 
 def _weaker(published: "Publication") -> list[str]:

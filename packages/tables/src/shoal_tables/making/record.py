@@ -25,9 +25,10 @@ def record_page(
     manifest: TableManifest,
     table: pa.Table,
     balance: Balance | None,
-    cautions: tuple[str, ...] = (),
+    *,
+    shows_little: bool,
 ) -> str:
-    """The record as one HTML page that loads nothing. cautions: what says that the table shows little."""
+    """The record as one HTML page that loads nothing. shows_little: whether it is mostly noise."""
     promise, who = manifest.promise, manifest.unit_of_protection
     error, things = promises.expected_error(promise), counted_things(rules.table, who)
     drawing = draw_map(rules, promise, table, things)
@@ -38,7 +39,7 @@ def record_page(
         package="shoal_tables.making",
         promise_in_words=promises.promise_in_words(error.epsilon, error.delta, rules.unit, who),
         shown=len(table) - table["shown"].null_count,
-        shows_little=bool(cautions),
+        shows_little=shows_little,
         rules=rules,
         manifest=manifest,
         error=error,

@@ -180,7 +180,8 @@ def tabulate(
             balance = ledger.balance()
         table, *outer = files.tables_of(rules, noisy, promise)
         little = little_shown(table, promise, rules.table)
-        page = record_page(rules, manifest.model_copy(update={"promise": promise}), table, balance, little)
+        stated = manifest.model_copy(update={"promise": promise})
+        page = record_page(rules, stated, table, balance, shows_little=bool(little))
         for name, one in zip((Files.TABLE, Files.OUTER), (table, *outer), strict=False):
             files.write_parquet(one, folder / name)
         (folder / Files.REPORT).write_text(page, encoding="utf-8")
